@@ -31,7 +31,7 @@ from typing import Any
 from pipelines.core.coding.scenario import ArchiveSeed, CodingScenario
 from pipelines.core.coding.scorers import CommandScorer
 from pipelines.core.limits.fair_slots import SlotHolder
-from pipelines.engine.coding.run_workspace import WorkspaceJob, worked
+from pipelines.engine.coding.run_workspace import WorkspaceJob, work_in_box
 from pipelines.engine.coding.score_workspace import grade
 from pipelines.engine.live.plan_readers import PlanReaders
 from pipelines.engine.workspaces.code_mode import CodeMode
@@ -39,7 +39,7 @@ from pipelines.engine.workspaces.prepare_workspace import Workspaces
 from pipelines.engine.workspaces.share_workspaces import Sharing
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
 from pipelines.outbound.fetch_git import GitFetcher
-from pipelines.sandbox import launching, memory
+from pipelines.sandbox import launcher_client, memory
 from pipelines.sandbox.environments import Environments
 from pipelines.sandbox.job import CodeJob, parse_entrypoint
 from pipelines.sandbox.memory import tree
@@ -101,7 +101,7 @@ def go_first() -> None:
     """Sandboxes step back for the server; on a machine that others use, they would step back for those."""
     Path("/proc/self/autogroup").write_text("-20")
     memory.NICE = -20
-    launching.Request.__init__.__kwdefaults__["nice"] = -20
+    launcher_client.Request.__init__.__kwdefaults__["nice"] = -20
 
 
 async def nothing(*_: object) -> None:
@@ -120,7 +120,7 @@ async def task(platform: Any, scenario: CodingScenario, agent: Path) -> float:
     work = WorkspaceJob(job=job, scenario=scenario, run_id=1, place=SlotHolder(1), hide=lambda text: text)
     began = time.perf_counter()
     async with platform.workspaces.held(scenario, 1) as ready:
-        outcome, collected = await worked(platform, work, ready, nothing, nothing)
+        outcome, collected = await work_in_box(platform, work, ready, nothing, nothing)
     assert outcome.error is None, outcome
     graded = await grade(platform, org_id=1, scenario=scenario, diff=collected.diff)
     taken = time.perf_counter() - began

@@ -25,9 +25,9 @@ import httpx2
 from pipelines.core.models.model_names import read_model_name
 from pipelines.core.models.model_question import ModelMessage, ModelQuestion, Purpose
 from pipelines.core.text.json_text import JsonObject, dumps
+from pipelines.engine.model_calls.ask_models import Asker, Models
 from pipelines.engine.model_calls.model_clients import ModelSettings, OpenedModels, Transports
 from pipelines.engine.model_calls.model_secrets import ModelSecrets
-from pipelines.engine.model_calls.models import Asker, Models
 from pipelines.models.open_model import open_model
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.model_transport import ModelTransport

@@ -20,7 +20,7 @@ from typing import Any
 from pipelines.core.openapi.translate import translate
 from pipelines.core.text.json_text import dumps
 from pipelines.outbound.address_guard import AddressPolicy
-from pipelines.outbound.http_openapi import http_openapi_endpoint, translated_aside
+from pipelines.outbound.http_openapi import http_openapi_endpoint, translate_document
 from pipelines.processes.pool import HelperProcesses
 
 CALLS = 500
@@ -50,7 +50,7 @@ async def measured_translation(text: bytes) -> dict[str, float]:
     for _ in range(TRANSLATIONS):
         helpers = HelperProcesses()
         began = time.perf_counter()
-        found = len((await translated_aside(helpers, text, org_id=0)).tools)
+        found = len((await translate_document(helpers, text, org_id=0)).tools)
         taken.append(time.perf_counter() - began)
         await helpers.close()
     began_cpu = time.process_time()

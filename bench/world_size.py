@@ -27,8 +27,8 @@ from pipelines.core.text.json_text import dumps
 from pipelines.core.tools.failure_rules import RuleProgress
 from pipelines.core.tools.tools_schema import parse_tools_schema
 from pipelines.engine.calls.answer_tool_call import ToolCallAnswerer
-from pipelines.engine.live.carry_out import CarryOut
 from pipelines.engine.live.live_runs import LiveRun, LiveRuns, Toolbox
+from pipelines.engine.live.question_runner import QuestionRunner
 from pipelines.engine.platform import WallClock
 from pipelines.storage.accounts.keys import add_org, hash_of
 from pipelines.storage.agents import agents
@@ -113,7 +113,7 @@ async def cost_us(live: LiveRun, size: int, tool: str) -> float:
         database=_StoredAtOnce(),  # type: ignore[arg-type]  # what a call costs beside its commit
         live_runs=None,  # type: ignore[arg-type]  # the run is handed in
         now=WallClock(),
-        carry_out=CarryOut(),
+        question_runner=QuestionRunner(),
     )
     reply = await answerer.answer_later(live, calls[0])
     assert reply.http_status == 200, reply
@@ -157,7 +157,9 @@ async def memory() -> dict[str, Any]:
         database = Database(SqliteStore(Path(directory) / "bench.db", synchronous="normal"))
         now = WallClock()
         live_runs = LiveRuns(database, now=now)
-        answerer = ToolCallAnswerer(database=database, live_runs=live_runs, now=now, carry_out=CarryOut())
+        answerer = ToolCallAnswerer(
+            database=database, live_runs=live_runs, now=now, question_runner=QuestionRunner()
+        )
         tokens = await database.write(_store_runs)
         before = resident_mb()
         for token in tokens:

@@ -6,7 +6,7 @@ from typing import Any
 from desk import DrivenRun, House, Org, Row, answered
 from judge_attacks import answer_with
 from pipelines.core.models.model_question import ModelQuestion, Purpose
-from pipelines.engine.model_calls.models import Models
+from pipelines.engine.model_calls.ask_models import Models
 from pipelines.models.client import ModelClient
 from pipelines.models.scripted import Scripted, ScriptedModel
 

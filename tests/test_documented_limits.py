@@ -20,9 +20,9 @@ from pipelines.engine import platform
 from pipelines.engine.coding import edit_coding_scenarios, import_scenario
 from pipelines.engine.endpoints import verify_cassette
 from pipelines.engine.live import cassettes
-from pipelines.engine.model_calls import models
+from pipelines.engine.model_calls import ask_models
 from pipelines.engine.reports import compare_runs, report_batch
-from pipelines.engine.tools import propose_plans, read_sentences
+from pipelines.engine.simulation import propose_plans, read_sentences
 from pipelines.engine.worlds import embedded_author, generate_rows
 from pipelines.outbound import egress_proxy, fetch_git, model_transport
 from pipelines.server.api.evals import telemetry
@@ -60,7 +60,7 @@ NUMBERS = {
     ),
     "questions": (
         "parts of JSON around",
-        (models.LONGEST_ANSWER // KIB, model_transport.MOST_BYTES // MIB, model_transport.MOST_PARTS),
+        (ask_models.LONGEST_ANSWER // KIB, model_transport.MOST_BYTES // MIB, model_transport.MOST_PARTS),
     ),
     "judge asks": ("held for their judge", (platform.JUDGE_ASKS, platform.JUDGE_ASK_GUESTS)),
     "rubrics": ("of a rubric", (rubric_lines.MOST_LINES, rubric_lines.LONGEST_LINE)),

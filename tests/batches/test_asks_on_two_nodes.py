@@ -16,8 +16,8 @@ from nodes import Api, house_in
 from pipelines.core.calls.tool_call import Reply, ToolCall
 from pipelines.core.simulation.simulator import Wait
 from pipelines.engine.calls.answer_tool_call import ToolCallAnswerer
-from pipelines.engine.live.carry_out import CarryOut
 from pipelines.engine.live.live_runs import LiveRuns
+from pipelines.engine.live.question_runner import QuestionRunner
 from pipelines.engine.platform import WallClock, later
 from pipelines.server.config.settings import load_settings
 from pipelines.storage.accounts.keys import hash_of
@@ -65,7 +65,7 @@ class Node:
             database=database,
             live_runs=self.live_runs,
             now=clock,
-            carry_out=CarryOut({Wait: self._wait}),
+            question_runner=QuestionRunner({Wait: self._wait}),
             node=name,
         )
 

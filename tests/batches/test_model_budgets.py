@@ -22,7 +22,7 @@ from pipelines.core.models.model_question import (
     ModelQuestion,
     Purpose,
 )
-from pipelines.engine.model_calls.models import Asker, Models
+from pipelines.engine.model_calls.ask_models import Asker, Models
 from pipelines.models.client import ModelClient
 from pipelines.models.retrying import Patience, RetryingModel
 from pipelines.models.scripted import Scripted, ScriptedModel

@@ -71,7 +71,7 @@ async def test_a_dispatch_that_raises_fails_its_run_and_no_other(
             broken, whole = await runs_of_a_batch(house, agent, *rows)
             assert list(agent.runs_seen) == [whole["id"]]
     assert (broken["status"], broken["error_class"]) == ("failed", "internal_error")
-    assert broken["error_json"] == {"detail": "the platform failed; its log has the reason"}
+    assert broken["error_json"] == {"detail": "the platform failed; see the server's log"}
     assert (broken["verdict"], broken["judge_error"]) == ("NOT_APPLICABLE", None)
     assert (whole["status"], whole["verdict"]) == ("completed", "FAIL")
     assert f"run {broken['id']} could not be dispatched" in caplog.text

@@ -123,7 +123,7 @@ def test_harbor_tasks_are_proved_or_refused_with_the_reason(look: Look) -> None:
     }
     assert found["odyssey/word-frequencies"]["result"] == "imported"
     assert found["ledger-totals"]["result"] == "imported"
-    assert found["broken"]["reasons"][0].startswith("With its reference it does not pass.")
+    assert found["broken"]["reasons"][0].startswith("The reference solution does not pass.")
     assert "environment/docker-compose.yaml needs containers" in found["needs-compose"]["reasons"]
     kept = look.json("coding", "scenario", "show", "odyssey/word-frequencies")
     assert "punctuation" not in json.dumps(kept["workspace_seed"])

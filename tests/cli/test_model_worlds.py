@@ -36,7 +36,7 @@ def test_a_session_by_a_model_from_its_estimate_to_its_dataset(asking: Api, tmp_
     assert "L-1 is Ulysses now" in words(refined)
     rows = words(fits(look("worlds", "continue", "1")))
     assert "Could I keep L-1 a little longer?" in rows
-    assert "0 of 2 rows: the model gave nothing: the script says: timeout" in rows
+    assert "0 of 2 rows: the model gave no answer: the script says: timeout" in rows
     shown = words(fits(look("worlds", "show", "1")))
     assert "USD (4 questions" in shown
     again = words(fits(look("worlds", "resume", "1", "--max-cost-usd", "3")))

@@ -324,7 +324,7 @@ def test_a_function_that_is_not_there_is_a_note(desk: Desk) -> None:
     assert [tool.name for tool in found.tools] == ["f"]
     assert found.notes == (
         "g is no tool: functions.py has no function g",
-        "X is no tool: is no function but an int",
+        "X is no tool: is not a function but an int",
     )
 
 

@@ -153,8 +153,8 @@ async def test_everything_wrong_is_said_at_once(org):
     [
         ({"code": None}, "/code", "the code is missing"),
         ({"mode": "external_http"}, "/code", "for agents of mode `code`"),
-        ({"entrypoint": "agent"}, "/entrypoint", "no entrypoint"),
-        ({"entrypoint": "../agent.py"}, "/entrypoint", "no entrypoint"),
+        ({"entrypoint": "agent"}, "/entrypoint", "not an entrypoint"),
+        ({"entrypoint": "../agent.py"}, "/entrypoint", "not an entrypoint"),
         ({"entrypoint": "main.py:go"}, "/code/text", "has no function `go`"),
         ({"code": {"source": "files", "files": {"a.py": "", "b.py": ""}}}, "/entrypoint", "not clear"),
         ({"code": {"source": "git", "url": "/etc"}}, "/code/url", "must start with"),
@@ -265,7 +265,7 @@ async def test_a_sealed_value_opens_under_its_own_name_only(house, org):
         " WHERE name = 'KEY'"
     )
     await house.platform.database.write(lambda connection: connection.execute(swap))
-    with pytest.raises(CredentialMissing, match="`KEY` was stored under another secret key"):
+    with pytest.raises(CredentialMissing, match="`KEY` was encrypted with another secret key"):
         await open_credentials(house.platform, org.id, ["KEY"])
 
 

@@ -15,11 +15,11 @@ from kept_workspaces import opened_workspaces
 from pipelines.core.coding.scenario import CodingScenario, GitSeed
 from pipelines.core.coding.scorers import CommandScorer
 from pipelines.core.limits.fair_slots import SlotHolder
-from pipelines.engine.workspaces.prepare_workspace import CannotMake, Workspaces
+from pipelines.engine.workspaces.prepare_workspace import WorkspaceFailed, Workspaces
 from pipelines.outbound import fetch_git
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
 from pipelines.outbound.fetch_git import GitFetcher, TreeLimits
-from pipelines.sandbox.workspace_box import layout_of, opened_box
+from pipelines.sandbox.workspace_box import layout_of, open_box
 
 POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'a' * 64}\nsize 12345\n"
 FILES = {
@@ -64,7 +64,7 @@ async def seen(workspaces: Workspaces, wanted: CodingScenario, command: str) -> 
             source_dir=ready.empty,
             shared=ready.shared,
         )
-        async with opened_box(ready.opened.pool, layout, place=SlotHolder(1), is_single=True) as box:
+        async with open_box(ready.opened.pool, layout, place=SlotHolder(1), is_single=True) as box:
             await box.unpack()
             ran = await box.run(
                 ["/bin/sh", "-c", command], env={"PATH": "/usr/bin:/bin"}, timeout_s=30, output_bytes=8_000
@@ -127,7 +127,7 @@ async def test_files_arrive_as_the_commit_has_them_and_no_filter_is_run(
         async with workspaces.held(scenario(f"{server.url}/whole"), 1) as ready:
             assert ready.facts["notes"] == [
                 "sub is a submodule, which is not fetched",
-                "model.bin stands for a file that is kept elsewhere (Git LFS), which is not fetched",
+                "model.bin is a pointer to a file in Git LFS, which is not fetched",
             ]
     assert POINTER in output  # what it points at is not fetched
     assert " 00 01 ff" in output
@@ -147,7 +147,7 @@ async def test_what_is_not_there_is_told_and_private_addresses_are_refused(
             (f"{server.url}/none", "main", "not found"),
             (f"{server.url}/plain", "f" * 40, "git failed|not our ref|couldn't find"),
         ):
-            with pytest.raises(CannotMake, match=says):
+            with pytest.raises(WorkspaceFailed, match=says):
                 await seen(workspaces, scenario(url, ref), "true")
     asked = len(server.asked)
     with pytest.raises(fetch_git.Refused, match=r"loopback|1 problem"):

@@ -73,6 +73,6 @@ def test_a_row_that_proves_nothing_is_refused(api: Api, repositories: tuple[Path
     assert "cannot be applied" in told["refused"][0]
     easy = body["scenario"] | {"scorers": [{"name": "any", "type": "max_diff_lines", "max": 1_000}]}
     told = api.post("/api/coding-scenarios/import", body | {"scenario": easy, "replace": True}, 200)
-    assert (told["id"], told["refused"]) == (None, ["Without a change it passes."])
+    assert (told["id"], told["refused"]) == (None, ["The scenario passes without a change."])
     told = api.post("/api/coding-scenarios/import", body | {"test_patch": "nonsense", "replace": True}, 200)
-    assert told["refused"] == ["Its test patch changes no file."]
+    assert told["refused"] == ["The test patch changes no file."]

@@ -136,7 +136,7 @@ def test_a_published_task_whose_solution_passes_by_chance_is_run_to_its_verdict(
     found = imported(api, published(BY_CHANCE))
     if found["result"] == "refused":
         (reason,) = found["reasons"]
-        assert reason.startswith("With its reference it does not pass. The scorer `test.sh`"), reason
+        assert reason.startswith("The reference solution does not pass. The scorer `test.sh`"), reason
         assert "5 passed" in reason, reason
 
 
@@ -150,7 +150,7 @@ def test_a_published_task_that_cannot_be_had_is_refused_by_name(api: Api, publis
 @pytest.mark.parametrize("name", ["pattern1_conftest_hook", "pattern7_pth_injection"])
 def test_a_published_cheat_does_not_pass_as_a_solution(api: Api, published: Find, name: str) -> None:
     (reason,) = imported(api, published(f"{CHEATS}/{name}"))["reasons"]
-    assert reason.startswith("With its reference it does not pass. The scorer `test.sh`"), reason
+    assert reason.startswith("The reference solution does not pass. The scorer `test.sh`"), reason
     assert "3 failed" in reason, reason
 
 

@@ -11,7 +11,7 @@ from kept_workspaces import opened_workspaces
 from pipelines.core.coding.scenario import CodingScenario
 from pipelines.core.coding.scenario_values import Timeouts
 from pipelines.core.coding.scorers import CommandScorer
-from pipelines.engine.workspaces.prepare_workspace import CannotMake
+from pipelines.engine.workspaces.prepare_workspace import WorkspaceFailed
 from pipelines.engine.workspaces.share_workspaces import WorkspaceLimits
 
 pytestmark = pytest.mark.anyio
@@ -50,7 +50,7 @@ def port() -> Iterator[int]:
 
 async def test_it_is_ended_at_its_time_with_what_it_printed(tmp_path: Path) -> None:
     async with opened_workspaces(tmp_path) as workspaces:
-        with pytest.raises(CannotMake, match="not done within 1 s") as failed:
+        with pytest.raises(WorkspaceFailed, match="not done within 1 s") as failed:
             async with workspaces.held(scenario("echo begun; sleep 15", setup_s=1), 1):
                 pass
         assert "begun" in failed.value.output
@@ -63,7 +63,7 @@ async def test_it_reaches_the_hosts_that_are_named_and_no_other(tmp_path: Path, 
         async with workspaces.held(allowed, 1) as ready:
             assert ready.facts["files"] == 1
         for network in ((), ("other.example",), ("files.example",)):  # none, another one, another port
-            with pytest.raises(CannotMake, match="ended with 1"):
+            with pytest.raises(WorkspaceFailed, match="ended with 1"):
                 async with workspaces.held(scenario(fetch, network=network), 1):
                     pass
 
@@ -71,9 +71,9 @@ async def test_it_reaches_the_hosts_that_are_named_and_no_other(tmp_path: Path, 
 async def test_what_it_leaves_must_fit_and_must_not_be_too_many_files(tmp_path: Path) -> None:
     limits = WorkspaceLimits(bytes=4 * 2**20, files=10)
     async with opened_workspaces(tmp_path, limits=limits) as workspaces:
-        with pytest.raises(CannotMake, match="No space left"):
+        with pytest.raises(WorkspaceFailed, match="No space left"):
             async with workspaces.held(scenario("head -c 10000000 /dev/zero > large"), 1):
                 pass
-        with pytest.raises(CannotMake, match="11 files; at most 10"):
+        with pytest.raises(WorkspaceFailed, match="11 files; at most 10"):
             async with workspaces.held(scenario("for n in 1 2 3 4 5 6 7 8 9 10 11; do touch f$n; done"), 1):
                 pass

@@ -10,7 +10,7 @@ import pytest
 from kept_workspaces import opened_workspaces
 from pipelines.core.coding.scenario import CodingScenario, FilesSeed
 from pipelines.core.coding.scorers import CommandScorer
-from pipelines.engine.workspaces.prepare_workspace import CannotMake, Ready, Workspaces
+from pipelines.engine.workspaces.prepare_workspace import ReadyWorkspace, WorkspaceFailed, Workspaces
 from pipelines.engine.workspaces.share_workspaces import ASKS_OF_A_RUN, MADE, NOT_SHARED
 from pipelines.sandbox.recipe import is_root
 
@@ -35,7 +35,7 @@ def scenario(setup_command: str | None = None) -> CodingScenario:
     )
 
 
-async def asked(workspaces: Workspaces, wanted: CodingScenario, org_id: int = 1) -> Ready:
+async def asked(workspaces: Workspaces, wanted: CodingScenario, org_id: int = 1) -> ReadyWorkspace:
     async with workspaces.held(wanted, org_id) as ready:
         return ready
 
@@ -82,7 +82,7 @@ async def test_where_it_cannot_be_had_the_reason_is_told(
         "pipelines.engine.workspaces.share_workspaces.probe_sharing", lambda *_: _said("no overlay today")
     )
     async with opened_workspaces(folder, "overlay") as forced:
-        with pytest.raises(CannotMake, match=r"SHARING=overlay cannot be had .*: no overlay today"):
+        with pytest.raises(WorkspaceFailed, match=r"SHARING=overlay cannot be had .*: no overlay today"):
             await asked(forced, scenario())
         assert "no overlay today" in str((await forced.as_json())["workspaces"])
     async with opened_workspaces(folder, "auto") as workspaces:

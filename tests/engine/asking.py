@@ -15,8 +15,8 @@ from pipelines.core.simulation.simulator import Moment, Question, SimulatedReply
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem
 from pipelines.engine.calls.answer_tool_call import ToolCallAnswerer
-from pipelines.engine.live.carry_out import CarryOut
 from pipelines.engine.live.live_runs import LiveRun
+from pipelines.engine.live.question_runner import QuestionRunner
 from pipelines.storage.accounts.keys import hash_of
 from pipelines.wire.names import Source
 
@@ -123,7 +123,7 @@ class Caller:
         self.lines = Lines()
         answerer: ToolCallAnswerer = house.app.proxy.answerer
         self.answerer = answerer
-        answerer._carry_out = CarryOut({Wait: self.lines.carry, Dial: self.lines.carry})
+        answerer._question_runner = QuestionRunner({Wait: self.lines.carry, Dial: self.lines.carry})
         self.answers: list[asyncio.Future[Reply]] = []
 
     async def load(self, **simulator: Any) -> LiveRun:

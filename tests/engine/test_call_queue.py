@@ -18,8 +18,8 @@ from test_live_runs import known, read_anew
 from desk import STATE, House, Row, answered, open_house, outage, refused
 from pipelines.core.simulation.simulator import Wait
 from pipelines.engine.calls import answer_tool_call
-from pipelines.engine.live.carry_out import CarryOut
 from pipelines.engine.live.live_runs import LiveRuns
+from pipelines.engine.live.question_runner import QuestionRunner
 from pipelines.storage.accounts.keys import hash_of
 from pipelines.wire.errors import AskFailed, InternalError
 
@@ -158,7 +158,7 @@ async def drive(house: House, names: Sequence[str], order: random.Random | None)
     caller = await caller_of(house, failure_rules=RULES)
     events = []
     if order is None:
-        caller.answerer._carry_out = CarryOut({Wait: _no_wait})
+        caller.answerer._question_runner = QuestionRunner({Wait: _no_wait})
     answers = []
     for name in names:
         tool, arguments = STEPS[name]
@@ -347,7 +347,7 @@ async def test_a_call_is_on_record_before_anything_is_asked(house: House) -> Non
         seen.append(stored(house, caller.run.id))
         return "twelve"
 
-    caller.answerer._carry_out = CarryOut({Dial: looks})
+    caller.answerer._question_runner = QuestionRunner({Dial: looks})
     answer = caller.call("search_inventory", MUGS, key="k")
     reply = await told(answer)
     ((row,),) = seen
@@ -438,7 +438,7 @@ async def test_a_carrier_that_breaks_is_our_fault_and_answered_all_the_same(
     async def breaks(question: Dial) -> object:
         raise error
 
-    caller.answerer._carry_out = CarryOut({Dial: breaks})
+    caller.answerer._question_runner = QuestionRunner({Dial: breaks})
     calls = [caller.call("search_inventory", MUGS, key="k"), caller.call("get_order", ORDER)]
     replies = [await told(call) for call in calls]
     assert (replies[0]["source"], replies[0]["error"]["code"]) == ("transport_error", "transport_error")
@@ -449,7 +449,7 @@ async def test_a_carrier_that_breaks_is_our_fault_and_answered_all_the_same(
 
 async def test_a_question_that_nobody_can_carry_out_is_answered(house: House) -> None:
     caller = await live_caller(house)
-    caller.answerer._carry_out = CarryOut()
+    caller.answerer._question_runner = QuestionRunner()
     assert (await told(caller.call("search_inventory", MUGS)))["error"]["code"] == "transport_error"
 
 
@@ -457,12 +457,12 @@ async def test_a_second_answer_to_a_question_changes_nothing(house: House) -> No
     caller = await live_caller(house)
     heard: list[Any] = []
 
-    class Twice(CarryOut):
+    class Twice(QuestionRunner):
         def ask(self, question: Any, replied: Any) -> Any:
             heard.append(replied)
             return super().ask(question, replied)
 
-    caller.answerer._carry_out = Twice({Dial: caller.lines.carry})
+    caller.answerer._question_runner = Twice({Dial: caller.lines.carry})
     calls = [caller.call("search_inventory", {"query": text}) for text in ("a", "b")]
     await caller.lines.until_put(2)
     caller.lines.answer(1, "b")
@@ -571,12 +571,12 @@ async def test_an_answer_to_a_run_that_was_forgotten_changes_nothing(house: Hous
     caller = await live_caller(house)
     heard: list[Any] = []
 
-    class Kept(CarryOut):
+    class Kept(QuestionRunner):
         def ask(self, question: Any, replied: Any) -> Any:
             heard.append(replied)
             return super().ask(question, replied)
 
-    caller.answerer._carry_out = Kept({Dial: caller.lines.carry})
+    caller.answerer._question_runner = Kept({Dial: caller.lines.carry})
     call = caller.call("search_inventory", MUGS, key="k")
     await caller.lines.until_put(1)
     house.platform.live_runs.forget({caller.run.id})

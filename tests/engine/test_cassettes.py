@@ -19,7 +19,7 @@ from pipelines.core.tools.live_tools import (
     LiveReply,
 )
 from pipelines.engine.live import cassettes as engine
-from pipelines.engine.live.cassettes import Cassettes, _compared
+from pipelines.engine.live.cassettes import Cassettes, _first_lines
 from pipelines.storage.accounts.keys import add_org
 from pipelines.storage.agents import cassettes as stored
 from pipelines.storage.database.connection import transaction
@@ -378,4 +378,4 @@ async def test_a_recording_that_cannot_be_stored_is_told(cassettes, database):
 @pytest.mark.parametrize(("size", "compared"), [(1024 * 1024, 1), (100 * 1024, 5), (10, 100)])
 def test_a_miss_reads_a_bounded_part_of_what_was_recorded(size: int, compared: int) -> None:
     """Sixty lines of a mebibyte, read by three threads at once, kept others waiting for half a second."""
-    assert len(_compared(["x" * size] * 100)) == compared
+    assert len(_first_lines(["x" * size] * 100)) == compared

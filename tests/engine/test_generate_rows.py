@@ -10,7 +10,7 @@ import pytest
 from desk import House, Org, answered, every_item, open_house
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.worlds import generate_rows
-from pipelines.engine.worlds.authors import AuthoredRows, Brief, RowsWanted
+from pipelines.engine.worlds.authors import AuthoredRows, RowsRequest, SessionBrief
 from pipelines.engine.worlds.embedded_author import EmbeddedAuthor
 from pipelines.engine.worlds.open_session import find_session
 from pipelines.processes.pool import JobFailed, TookTooMuch
@@ -25,18 +25,18 @@ SESSIONS = "/api/seed-sessions"
 class Slowly(EmbeddedAuthor):
     """Two drafts a part, of which every third is rejected; `before` is awaited ahead of each part."""
 
-    def __init__(self, before: Callable[[RowsWanted], Any], *, most: int = 10**6) -> None:
+    def __init__(self, before: Callable[[RowsRequest], Any], *, most: int = 10**6) -> None:
         self._before = before
         self._most = most
 
-    async def draft_rows(self, brief: Brief, *, world: str, wanted: RowsWanted) -> AuthoredRows:
+    async def draft_rows(self, brief: SessionBrief, *, world: str, wanted: RowsRequest) -> AuthoredRows:
         await self._before(wanted)
         start = wanted.bucket.drafted
         end = min(start + 2, self._most, wanted.most_drafts)
         rows = [self._row(wanted, number) for number in range(start + 1, end + 1)]
         return AuthoredRows(rows, end, end >= min(self._most, wanted.most_drafts), ("read as it is",))
 
-    def _row(self, wanted: RowsWanted, number: int) -> NewRow:
+    def _row(self, wanted: RowsRequest, number: int) -> NewRow:
         text = f"{wanted.bucket.name} {number} of {wanted.rng_seed}"
         if number % 3 == 0:
             return NewRow(number, "rejected", text, None, None, "near_duplicate", "nearly another")
@@ -44,7 +44,7 @@ class Slowly(EmbeddedAuthor):
         return NewRow(number, "kept", text, seed, '{"said":"so","calls":[]}', None, None)
 
 
-async def at_once(wanted: RowsWanted) -> None:
+async def at_once(wanted: RowsRequest) -> None:
     pass
 
 
@@ -99,7 +99,7 @@ async def test_a_server_that_stops_between_parts_goes_on_where_it_stopped(
 ):
     reached = asyncio.Event()
 
-    async def stop_at_the_third(wanted: RowsWanted) -> None:
+    async def stop_at_the_third(wanted: RowsRequest) -> None:
         if wanted.bucket.drafted >= 4:
             reached.set()
             await asyncio.Event().wait()  # until the server is closed over it
@@ -136,7 +136,10 @@ async def test_a_bucket_that_runs_out_of_drafts_says_so(org, author):
     done = await ended(org, await opened(org, ("a", 9)))
     (bucket,) = done["buckets"]
     assert (bucket["kept"], bucket["wanted"], bucket["done"]) == (3, 9, True)
-    assert bucket["problem"] == "3 of 9 rows: of 4 drafts no more could be proved, and there are no others"
+    assert (
+        bucket["problem"]
+        == "3 of 9 rows: of 4 drafts, no more could be proved, and there are no further drafts"
+    )
     assert bucket["notes"] == ["read as it is"]
 
 
@@ -145,11 +148,11 @@ async def test_a_bucket_that_runs_out_of_drafts_says_so(org, author):
     [
         (TookTooMuch("time", "120 s"), "making its rows takes more than 120 s"),
         (Refused([Problem(path="/theme", message="is not understood")]), "/theme is not understood"),
-        (JobFailed("Traceback …"), "making its rows broke on our side; the log has it"),
+        (JobFailed("Traceback …"), "the platform failed to make its rows; see the server's log"),
     ],
 )
 async def test_an_author_that_fails_ends_its_bucket_and_the_others_go_on(org, author, error, said):
-    async def fail_in_a(wanted: RowsWanted) -> None:
+    async def fail_in_a(wanted: RowsRequest) -> None:
         if wanted.bucket.name == "a" and wanted.bucket.drafted:
             raise error
 
@@ -163,7 +166,7 @@ async def test_an_author_that_fails_ends_its_bucket_and_the_others_go_on(org, au
 async def test_while_rows_are_made_there_is_no_dataset_and_nothing_is_dropped(org, author):
     goes_on, reached = asyncio.Event(), asyncio.Event()
 
-    async def wait(wanted: RowsWanted) -> None:
+    async def wait(wanted: RowsRequest) -> None:
         if wanted.bucket.drafted:
             reached.set()
             await goes_on.wait()
@@ -190,7 +193,7 @@ async def test_while_rows_are_made_there_is_no_dataset_and_nothing_is_dropped(or
 async def test_what_is_proved_after_a_session_was_abandoned_is_not_stored(org, author):
     goes_on, reached = asyncio.Event(), asyncio.Event()
 
-    async def wait(wanted: RowsWanted) -> None:
+    async def wait(wanted: RowsRequest) -> None:
         reached.set()
         await goes_on.wait()
 
@@ -220,7 +223,7 @@ async def test_a_session_that_is_asked_for_while_its_worker_ends_is_looked_at_ag
             generator.begin(session)
         return False
 
-    monkeypatch.setattr(generator, "_goes_on", look)
+    monkeypatch.setattr(generator, "_make_next_part", look)
     generator.begin(stored)
     await asyncio.gather(*generator._at_work.values())
     assert looks == [stored.id, stored.id]
@@ -231,7 +234,7 @@ async def test_orgs_take_turns(house: House, org, author):
     """A session of many parts does not hold up another org's small one."""
     parts: list[str] = []
 
-    async def note(wanted: RowsWanted) -> None:
+    async def note(wanted: RowsRequest) -> None:
         parts.append(wanted.bucket.name)
 
     author(Slowly(note))

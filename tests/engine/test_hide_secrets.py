@@ -40,5 +40,5 @@ async def test_without_secrets_nothing_is_looked_at(helpers):
 
 async def test_what_takes_too_long_to_look_through_is_not_let_out(helpers, monkeypatch):
     monkeypatch.setattr(hide_secrets, "HIDING_S", 0.001)
-    with pytest.raises(BodyTooLarge, match="cannot be looked through for secrets"):
+    with pytest.raises(BodyTooLarge, match="cannot be searched for secrets"):
         await without_secrets(b"x" * 4_000_000 + SECRET.encode(), HIDDEN, helpers=helpers, owner=1)

@@ -11,7 +11,7 @@ from pipelines.core.code.redaction import Redaction
 from pipelines.core.models.model_question import Failure, ModelMessage, ModelQuestion, Purpose
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem
-from pipelines.engine.model_calls.models import Asker, Models
+from pipelines.engine.model_calls.ask_models import Asker, Models
 from pipelines.models.client import ModelClient
 from pipelines.models.scripted import Scripted, ScriptedModel
 from pipelines.storage.accounts.keys import add_org

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.engine.batches.worker_beats import BEATS, Gone, SilenceWatch
+from pipelines.engine.batches.worker_beats import BEATS, GoneWorker, SilenceWatch
 from pipelines.storage.runs.batches import LEFT
 
 
@@ -13,11 +13,11 @@ def test_one_that_is_silent_for_as_many_beats_as_it_may_miss_is_gone():
     assert watch.look(signs, was_well=True) == []
     for beat in range(BEATS - 1):
         assert watch.look(signs | {"third": f"b{beat}"}, was_well=True) == []
-    assert watch.look(signs | {"third": "c"}, was_well=True) == [Gone("other", "a")]
+    assert watch.look(signs | {"third": "c"}, was_well=True) == [GoneWorker("other", "a")]
 
 
 def test_one_that_said_that_it_leaves_is_gone_at_once():
-    assert SilenceWatch("me").look({"me": "1", "other": LEFT}, was_well=False) == [Gone("other", LEFT)]
+    assert SilenceWatch("me").look({"me": "1", "other": LEFT}, was_well=False) == [GoneWorker("other", LEFT)]
 
 
 def test_whoever_was_not_well_starts_counting_anew():
@@ -28,7 +28,7 @@ def test_whoever_was_not_well_starts_counting_anew():
     assert watch.look(signs, was_well=False) == []
     for _ in range(BEATS - 1):
         assert watch.look(signs, was_well=True) == []
-    assert watch.look(signs, was_well=True) == [Gone("other", "a")]
+    assert watch.look(signs, was_well=True) == [GoneWorker("other", "a")]
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans())))

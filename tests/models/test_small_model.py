@@ -17,8 +17,8 @@ from pipelines.core.limits.json_schema import CompiledSchema
 from pipelines.core.models.model_question import ModelMessage, ModelQuestion, Purpose
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem
+from pipelines.engine.model_calls.ask_models import Asker, Models
 from pipelines.engine.model_calls.model_clients import ModelSettings, OpenedModels, Transports
-from pipelines.engine.model_calls.models import Asker, Models
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.model_transport import ModelTransport
 from pipelines.storage.accounts.keys import add_org

@@ -87,7 +87,7 @@ def test_actors_make_a_path_and_leave_the_dispatch_as_it_is() -> None:
 
 @pytest.mark.parametrize("name", ["", "a b", "/a", "a/", "ü", "x" * 65, "\n", "a/" * 8 + "b"])
 def test_an_actor_that_the_proxy_would_refuse_is_told(name: str) -> None:
-    with pytest.raises(ValueError, match="is no actor id: 1 to 8 labels"):
+    with pytest.raises(ValueError, match="is not an actor id: 1 to 8 labels"):
         envelope_of("http://127.0.0.1:1").for_actor(name)
 
 

@@ -183,7 +183,7 @@ HEADS = st.one_of(
 @given(HEADS)
 def test_whatever_is_asked_is_read_in_one_way_or_refused(head: bytes) -> None:
     try:
-        asked = egress_proxy._read(head)
+        asked = egress_proxy._parse_head(head)
     except egress_proxy._Refused as refused:
         assert refused.status in (400, 403, 411)  # noqa: PT017 - one of two outcomes
         return

@@ -113,9 +113,9 @@ FAULTS: dict[str, tuple[Step, str]] = {
         streams(b"data: {'a'}\n\n"),
         "answered with a message that is not JSON-RPC" + MAYBE,
     ),
-    "no JSON-RPC": (says({"hello": 1}), "answered with JSON that is no answer of JSON-RPC"),
-    "a list": (says([RESULT]), "answered with JSON that is no answer of JSON-RPC"),
-    "another id": (says(RESULT | {"id": 99999}), "answered under another id than the request's"),
+    "no JSON-RPC": (says({"hello": 1}), "answered with JSON that is not a JSON-RPC answer"),
+    "a list": (says([RESULT]), "answered with JSON that is not a JSON-RPC answer"),
+    "another id": (says(RESULT | {"id": 99999}), "answered with another id than the request's"),
     "no content": (says(RESULT | {"result": {"content": "x"}}), "answered with a result that is not as MCP"),
     "a result of nothing": (
         says(RESULT | {"result": None}),
@@ -131,8 +131,8 @@ FAULTS: dict[str, tuple[Step, str]] = {
         "answered with compressed content, though none was asked for",
     ),
     "redirected to metadata": (sends(METADATA, b""), "answered with a redirect (status 302), which is not"),
-    "202": (sends("202 Accepted", b""), "answered with status 202, which is no answer to a request"),
-    "401": (sends("401 No", b""), "answered with status 401: it does not take the endpoint's credential"),
+    "202": (sends("202 Accepted", b""), "answered with status 202 instead of an answer"),
+    "401": (sends("401 No", b""), "answered with status 401: it refuses the endpoint's credential"),
     "500": (sends("500 Oh", b"<html>"), "answered with status 500"),
     "huge": (
         sends(JSON, b'{"jsonrpc": "2.0", "a": "' + b"x" * 3_000_000),
@@ -379,7 +379,7 @@ async def test_endless_pages_end(monkeypatch: pytest.MonkeyPatch) -> None:
     circle = lambda number: {"tools": [one(number)], "nextCursor": str((number + 1) % 3)}  # noqa: E731
     discovery = await found(RawMcp(steps={"tools/list": pages(circle)}))
     assert [tool.name for tool in discovery.tools] == ["tool_0", "tool_1", "tool_2"]
-    assert "go round in a circle" in discovery.notes[0]
+    assert "repeat" in discovery.notes[0]
 
 
 async def test_too_many_tools_are_cut_with_a_note() -> None:
@@ -511,6 +511,6 @@ async def test_large_results_that_are_wrong_everywhere_are_told_once_and_do_not_
             return str(failed.value)
 
         told, lag_s = await least_lag(call)
-        assert "answered with a result that is not as MCP has it, at content.0." in told
+        assert "answered with a result that is not valid MCP, at content.0." in told
         assert lag_s < MOST_LAG_S
         await called.close()

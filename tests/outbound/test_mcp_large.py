@@ -12,8 +12,8 @@ from pipelines.outbound.mcp.large_results import (
     TAKEN,
     EventCutter,
     is_taken,
-    lightened,
-    lightened_event,
+    lighten,
+    lighten_event,
 )
 
 TEXT = {"type": "text", "text": "x"}
@@ -28,7 +28,7 @@ def message(**more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("method", ["tools/call", "tools/list"])
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_stands_in_a_results_place_is_one_in_every_version(method: str, version: str) -> None:
-    light = lightened(message(result={"content": [TEXT]}))
+    light = lighten(message(result={"content": [TEXT]}))
     assert light.result == {"content": [TEXT]}
     assert light.message is not None
     in_its_place: Any = light.message["result"]
@@ -40,15 +40,15 @@ def test_what_stands_in_a_results_place_is_one_in_every_version(method: str, ver
 
 def test_an_error_keeps_its_code_and_the_beginning_of_its_words() -> None:
     error = {"code": -5, "message": "n" * 2 * LONGEST_ERROR, "data": [1] * 9}
-    assert lightened(message(error=error)).message == message(
+    assert lighten(message(error=error)).message == message(
         error={"code": -5, "message": "n" * LONGEST_ERROR}
     )
 
 
 def test_a_request_of_the_servers_own_keeps_its_method_and_word_of_something_is_dropped() -> None:
-    asked = lightened(message(method="sampling/createMessage", params={"a": "x"}))
+    asked = lighten(message(method="sampling/createMessage", params={"a": "x"}))
     assert asked.message == message(method="sampling/createMessage", params={})
-    assert lightened({"jsonrpc": "2.0", "method": "notifications/message", "params": {}}).message is None
+    assert lighten({"jsonrpc": "2.0", "method": "notifications/message", "params": {}}).message is None
 
 
 # Streams
@@ -79,7 +79,7 @@ def test_what_never_ends_is_small_or_nothing() -> None:
 def test_an_event_keeps_its_name_and_number_and_loses_its_result() -> None:
     result = {"content": [TEXT] * 3}
     text = json.dumps(message(result=result), indent=1).encode().replace(b"\n", b"\ndata: ")
-    light, taken = lightened_event(b"event: message\nid: 12\ndata: " + text + b"\n\n")
+    light, taken = lighten_event(b"event: message\nid: 12\ndata: " + text + b"\n\n")
     assert taken == result
     head, _, data = light.partition(b"data: ")
     assert head == b"event: message\nid: 12\n"
@@ -89,7 +89,7 @@ def test_an_event_keeps_its_name_and_number_and_loses_its_result() -> None:
 
 @pytest.mark.parametrize("data", [b"{'a'}", b"[1]", b'{"a": 1, "a": 2}'])
 def test_an_event_that_is_no_message_stays_none(data: bytes) -> None:
-    assert lightened_event(b"data: " + data + b"\n\n") == (b"data: 0\n\n", None)
+    assert lighten_event(b"data: " + data + b"\n\n") == (b"data: 0\n\n", None)
 
 
 # Results

@@ -100,7 +100,7 @@ FAULTS = {
     "floods": f"{ENDED} printed more than 2,000 lines in a second",
     "never_ends": f"{ENDED} printed a line of more than 2,162,688 bytes",
     "large": "answered with 1,100,002 bytes; at most 1,048,576",
-    "many_wrong": "answered with a result that is not as MCP has it, at content.0.",
+    "many_wrong": "answered with a result that is not valid MCP, at content.0.",
     "refuses": "refused the call: no such order (code -32000)",  # the package's own for a lost connection
 }
 ANSWERED = ("large", "refuses")

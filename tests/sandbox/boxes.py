@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pipelines.sandbox.door import Serve
+from pipelines.sandbox.host_listener import Serve
 from pipelines.sandbox.job import CodeError, CodeErrorKind, CodeJob, CodeOutcome, Limits, parse_entrypoint
 from pipelines.sandbox.memory import tree
 from pipelines.sandbox.pool import SandboxPool

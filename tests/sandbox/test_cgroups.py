@@ -16,7 +16,7 @@ from test_attacks import CALLS_ONCE
 from test_memory import FILLS
 
 from pipelines.sandbox import cgroups
-from pipelines.sandbox.cgroups import CannotUse, Groups, Kernel, opened
+from pipelines.sandbox.cgroups import CannotUse, Groups, Kernel, open_groups
 from pipelines.sandbox.job import MEBIBYTE, CodeErrorKind
 
 NOBODY = 2**22 + 1  # over the largest pid
@@ -66,7 +66,7 @@ def version_2(played: Path) -> Path:
 
 
 def test_version_2_limits_memory_processes_and_cpu(version_2: Path) -> None:
-    groups = opened(str(version_2))
+    groups = open_groups(str(version_2))
     assert groups.version == 2
     assert (version_2 / "cgroup.subtree_control").read_text() == "+memory +pids +cpu"
     assert f"{version_2} limits memory, pids, cpu" in groups.describe()
@@ -93,7 +93,7 @@ def test_version_1_has_a_folder_for_each_controller(played: Path) -> None:
     mounts.write_text(
         "".join(line.format(n, played, name) for n, name in enumerate(("memory", "pids", "cpu")))
     )
-    groups = opened(str(played / "v1" / "memory" / "odyssey"), Kernel(mounts=mounts))
+    groups = open_groups(str(played / "v1" / "memory" / "odyssey"), Kernel(mounts=mounts))
     assert (groups.version, list(groups.folders)) == (1, ["memory", "pids", "cpu"])
     group = groups.make(memory_bytes=1 << 20, processes=7)
     found = {file: (folder / file).read_text() for folder in group.folders for file in V1_FILES
@@ -104,7 +104,7 @@ def test_version_1_has_a_folder_for_each_controller(played: Path) -> None:
         "cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "100000",
     }  # fmt: skip
     assert group.remove()
-    alone = opened(str(played / "v1" / "memory" / "odyssey"), Kernel(mounts=Path("/dev/null")))
+    alone = open_groups(str(played / "v1" / "memory" / "odyssey"), Kernel(mounts=Path("/dev/null")))
     assert "not pids: it is not mounted" in alone.describe()
 
 
@@ -113,15 +113,15 @@ def test_auto_is_the_group_the_server_is_in_and_it_steps_aside(version_2: Path, 
     mounts.write_text(f"30 25 0:27 / {played} rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n")
     own.write_text("0::/v2\n")
     (version_2 / "cgroup.procs").write_text(f"{os.getpid()}\n")
-    groups = opened("auto", Kernel(mounts=mounts, own=own))
+    groups = open_groups("auto", Kernel(mounts=mounts, own=own))
     assert groups.folders["memory"] == version_2
     assert (version_2 / cgroups.OWN_LEAF / "cgroup.procs").read_text() == str(os.getpid())
     own.write_text(f"0::/v2/{cgroups.OWN_LEAF}\n")  # as a second look would find it
     (version_2 / "cgroup.procs").write_text("")
-    assert opened("auto", Kernel(mounts=mounts, own=own)).folders["memory"] == version_2
+    assert open_groups("auto", Kernel(mounts=mounts, own=own)).folders["memory"] == version_2
     (version_2 / "cgroup.procs").write_text(f"{os.getpid()}\n1\n{NOBODY}\n")
     with pytest.raises(CannotUse, match="not this server's"):
-        opened("auto", Kernel(mounts=mounts, own=own))
+        open_groups("auto", Kernel(mounts=mounts, own=own))
 
 
 @pytest.mark.parametrize(
@@ -134,19 +134,19 @@ def test_auto_is_the_group_the_server_is_in_and_it_steps_aside(version_2: Path, 
 )
 def test_what_is_no_cgroup_is_refused_with_words(setting: str, says: str) -> None:
     with pytest.raises(CannotUse, match=says):
-        opened(setting)
+        open_groups(setting)
 
 
 def test_version_2_without_the_controller_of_memory_is_refused(version_2: Path) -> None:
     (version_2 / "cgroup.controllers").write_text("cpu pids\n")
     with pytest.raises(CannotUse, match="Delegate"):
-        opened(str(version_2))
+        open_groups(str(version_2))
 
 
 def test_a_group_that_cannot_be_joined_is_refused(version_2: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cgroups, "_JOIN", "raise PermissionError(13, 'Permission denied')")
     with pytest.raises(CannotUse, match=r"moved into it.*Permission denied"):
-        opened(str(version_2))
+        open_groups(str(version_2))
     assert [place.name for place in version_2.iterdir() if place.is_dir()] == []
 
 
@@ -168,7 +168,7 @@ def real() -> Iterator[Groups]:
         folder.mkdir()
     except OSError as error:
         pytest.skip(f"no cgroup can be made here: {error}")
-    groups = opened(str(folder))
+    groups = open_groups(str(folder))
     try:
         yield groups
     finally:
@@ -234,7 +234,7 @@ def test_groups_of_a_server_that_is_gone_are_cleared_and_those_of_others_are_not
         folder.mkdir()
     lost = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     (left / "cgroup.procs").write_text(str(lost.pid))
-    assert opened(str(real.folders["memory"])).folders == real.folders
+    assert open_groups(str(real.folders["memory"])).folders == real.folders
     assert not left.exists()
     assert lost.wait() == -9
     lost.communicate()

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from pipelines.sandbox.door import Door
+from pipelines.sandbox.host_listener import HostListener
 
 pytestmark = pytest.mark.anyio
 
@@ -18,7 +18,7 @@ async def test_a_connection_whose_serving_never_began_is_closed():
         served.append(connection)
         await asyncio.Event().wait()
 
-    door = Door(listener, serve, limit=8)
+    door = HostListener(listener, serve, limit=8)
     with socket.create_connection(listener.getsockname()) as asking:
         asking.settimeout(10)
         door._accept()  # as the loop does when somebody asks; the run ends before it goes on

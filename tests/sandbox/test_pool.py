@@ -351,7 +351,7 @@ def test_a_sandbox_that_lacks_its_filter_is_not_used(boxes: Boxes, monkeypatch: 
         at = list(request.arguments).index("--seccomp")
         return replace(request, arguments=[*request.arguments[:at], *request.arguments[at + 2 :]])
 
-    monkeypatch.setattr("pipelines.sandbox.stock.isolated", without_filter)
+    monkeypatch.setattr("pipelines.sandbox.warm_sandboxes.isolated", without_filter)
     outcome = boxes.run(CALLS)
     assert outcome.error is not None
     assert outcome.error.kind is CodeErrorKind.SANDBOX_FAILED

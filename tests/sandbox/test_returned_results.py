@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from pipelines.sandbox.code_errors import MOST_VALUES, read_frame
 from pipelines.sandbox.job import CodeErrorKind, Limits
-from pipelines.sandbox.verdicts import MOST_VALUES, read_frame
 
 TOO_MANY = {
     "lists": "[" + "[]," * MOST_VALUES + "[]]",

@@ -17,7 +17,7 @@ from pipelines.sandbox import layered
 from pipelines.sandbox.pool import SandboxPool
 from pipelines.sandbox.recipe import is_root
 from pipelines.sandbox.shared_trees import SHARED, CannotShare, probe_sharing, share
-from pipelines.sandbox.workspace_box import WorkspaceBox, layout_of, opened_box
+from pipelines.sandbox.workspace_box import WorkspaceBox, layout_of, open_box
 
 MEBIBYTE = 1024 * 1024
 FILES = {"a.txt": "one\n", "src/deep/b.py": "x = 1\n", "run.sh": "#!/bin/sh\n"}
@@ -58,7 +58,7 @@ def box(pool: SandboxPool, folder: Path, *, is_grading: bool = False):
         source_dir=folder / "empty",
         is_grading=is_grading,
     )
-    return opened_box(pool, layout, place=SlotHolder(1), is_single=True)
+    return open_box(pool, layout, place=SlotHolder(1), is_single=True)
 
 
 async def packed(pool: SandboxPool, folder: Path) -> None:
@@ -69,7 +69,7 @@ async def packed(pool: SandboxPool, folder: Path) -> None:
         workspace_bytes=16 * MEBIBYTE,
         source_dir=folder / "empty",
     )
-    async with opened_box(pool, layout, place=SlotHolder(1), is_single=True) as making:
+    async with open_box(pool, layout, place=SlotHolder(1), is_single=True) as making:
         await making.make_seed(archive=None, files=FILES)
         await making.make_baseline(most_files=10)
         await making.save_archives(folder / "base", most_bytes=MEBIBYTE)

@@ -13,7 +13,14 @@ from pipelines.core.limits.fair_slots import SlotHolder
 from pipelines.sandbox.pool import SandboxPool
 from pipelines.sandbox.recipe import is_root
 from pipelines.sandbox.shared_trees import SHARED, share
-from pipelines.sandbox.workspace_box import BoxFailed, Changes, Ran, WorkspaceBox, layout_of, opened_box
+from pipelines.sandbox.workspace_box import (
+    BoxFailed,
+    Changes,
+    CommandResult,
+    WorkspaceBox,
+    layout_of,
+    open_box,
+)
 
 MEBIBYTE = 1024 * 1024
 MOST = 64 * 1024
@@ -51,7 +58,7 @@ async def box(folder: Path, given: str = "base", *, grading: bool = False, size:
         is_grading=grading,
     )
     try:
-        async with opened_box(pool, layout, place=SlotHolder(1)) as opened:
+        async with open_box(pool, layout, place=SlotHolder(1)) as opened:
             yield opened
     finally:
         await pool.close()
@@ -89,14 +96,14 @@ async def shared_in(folder: Path) -> None:
         await pool.close()
 
 
-async def sh(opened: WorkspaceBox, command: str, timeout_s: float = 20.0, **more: object) -> Ran:
+async def sh(opened: WorkspaceBox, command: str, timeout_s: float = 20.0, **more: object) -> CommandResult:
     env = {"PATH": "/usr/bin:/bin", "HOME": "/job"}
     argv = ["/bin/sh", "-c", command]
     return await opened.run(argv, env=env, timeout_s=timeout_s, output_bytes=2_000, **more)  # type: ignore[arg-type]
 
 
 @asynccontextmanager
-async def worked(folder: Path, command: str) -> AsyncIterator[tuple[WorkspaceBox, Ran]]:
+async def worked(folder: Path, command: str) -> AsyncIterator[tuple[WorkspaceBox, CommandResult]]:
     await made(folder)
     async with box(folder) as opened:
         await opened.unpack()
@@ -266,7 +273,7 @@ async def test_a_workspace_may_have_the_name_of_a_folder_that_holds_the_interpre
         workdir=top,
     )
     try:
-        async with opened_box(pool, layout, place=SlotHolder(1)) as opened:
+        async with open_box(pool, layout, place=SlotHolder(1)) as opened:
             await opened.unpack()
             python = pool.python.executable
             ran = await sh(

@@ -8,7 +8,7 @@ import pytest
 from asked_models import let_answer
 from desk import ORDER_ID, STATE, House, Org, answered, refused, tool
 from pipelines.core.models.model_question import Failure, Purpose
-from pipelines.engine.tools import read_sentences
+from pipelines.engine.simulation import read_sentences
 from pipelines.models.scripted import Scripted
 
 pytestmark = pytest.mark.anyio

@@ -276,7 +276,7 @@ async def check_asked_again(house: House, org: Org, agent: PlayedAgent) -> None:
     opened = answered(await org.client.post(f"{V1}/matrix", json=body), 202)
     before = await ended(org, opened["id"])
     ask = partial(
-        start_matrix.ask_cell_again, house.platform, house.app.api.state.runner, org.id, opened["id"]
+        start_matrix.add_runs_to_cell, house.platform, house.app.api.state.runner, org.id, opened["id"]
     )
     await ask(scenario_id=known, variation="sycophancy", runs=3)
     after = await ended(org, opened["id"])

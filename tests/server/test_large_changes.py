@@ -212,7 +212,7 @@ async def test_a_batch_is_out_of_sight_until_it_is_stored_whole(
         agent=await open_batch.find_agent(house.platform, org.id, agent["id"]),
         dataset_id=dataset["id"],
         tasks=tasks,
-        places=change_batch.every_repeat(len(tasks), 20),
+        planned_runs=change_batch.every_repeat(len(tasks), 20),
         repeats=20,
         concurrency=1,
         fault_seed=0,

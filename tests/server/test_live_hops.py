@@ -99,7 +99,7 @@ async def test_calls_share_what_is_open_until_nobody_asks(
     await asyncio.gather(*(hops.ask(call_of(org, endpoint)) for _ in range(5)))
     assert len(ServiceEndpoint.opened) == 1
     clock.now += IDLE_S + 1
-    hops._swept()
+    hops._close_idle()
     await asyncio.gather(*hops._closing)
     assert ServiceEndpoint.opened[0].is_closed
     await hops.ask(call_of(org, endpoint))
@@ -152,12 +152,12 @@ async def test_what_is_used_is_not_closed_for_another(
 async def test_a_call_that_never_ends_is_recorded_as_that_and_replayed_as_that(
     org: Org, service: Service, hops: LiveHops, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live_hops, "LAST_S", 0.05)
+    monkeypatch.setattr(live_hops, "CALL_TIMEOUT_S", 0.05)
     endpoint = await endpoint_of(org, service)
     with pytest.raises(LiveCallFailed, match="No answer came") as live:
-        await hops.carry(call_of(org, endpoint, "hang", mode=RECORD, cassette="spring"))
+        await hops.answer(call_of(org, endpoint, "hang", mode=RECORD, cassette="spring"))
     with pytest.raises(LiveCallFailed) as replayed:
-        await hops.carry(call_of(org, endpoint, "hang", mode=REPLAY, cassette="spring"))
+        await hops.answer(call_of(org, endpoint, "hang", mode=REPLAY, cassette="spring"))
     assert (str(replayed.value), replayed.value.is_replayed) == (str(live.value), True)
 
 
@@ -166,9 +166,9 @@ async def test_a_failure_before_the_call_is_recorded_too(org: Org, service: Serv
     asked = call_of(org, endpoint, mode=RECORD, cassette="spring")
     missing = replace(asked, tool_name="nothing")
     with pytest.raises(LiveCallFailed, match="has no tool `nothing`"):
-        await hops.carry(missing)
+        await hops.answer(missing)
     with pytest.raises(LiveCallFailed, match="has no tool `nothing`") as replayed:
-        await hops.carry(replace(missing, mode=REPLAY))
+        await hops.answer(replace(missing, mode=REPLAY))
     assert replayed.value.is_replayed
 
 

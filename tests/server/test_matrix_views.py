@@ -36,7 +36,7 @@ async def test_a_heatmap_is_drawn_once_for_all_who_look_at_it(
 ) -> None:
     here: list[str] = []
     if is_large:
-        monkeypatch.setattr(show_matrix, "DRAWN_HERE", 0)
+        monkeypatch.setattr(show_matrix, "MOST_DRAWN_HERE", 0)
     else:
         drawn = {name: partial(_noted, here, name, job) for name, job in show_matrix._JOBS.items()}
         monkeypatch.setattr(show_matrix, "_JOBS", drawn)

@@ -20,7 +20,7 @@ from pipelines.engine.model_calls.model_gateway import ModelGateway, ModelLimits
 from pipelines.engine.models.model_access import ModelAccess, OpenedUpstream, new_key
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
 from pipelines.outbound.stream_once import ModelClient
-from pipelines.sandbox.door import Door
+from pipelines.sandbox.host_listener import HostListener
 from pipelines.server.proxy.sandbox_connection import RunDoor
 from pipelines.server.proxy.sandbox_model_rules import PASSED_ON
 from pipelines.server.proxy.sandbox_models import ModelDoor
@@ -96,7 +96,7 @@ async def open_door(
     run_door = RunDoor(house.app.proxy, ModelDoor(client), house.platform.helpers)
     visitor = Visitor(jti=run.jti, token_hash=token_hash, org_id=1, redaction=hidden, models=access)
     listener = socket.create_server(("127.0.0.1", 0))
-    door = Door(listener, run_door(visitor), 32)
+    door = HostListener(listener, run_door(visitor), 32)
     opened = OpenDoor(listener.getsockname()[1], access, run)
     try:
         yield opened
@@ -510,7 +510,7 @@ async def test_a_run_without_gateways_has_none(house, run, model):
         )
         visitor = Visitor(jti=run.jti, token_hash=hash_of(run.token), org_id=1, redaction=Redaction({}))
         listener = socket.create_server(("127.0.0.1", 0))
-        other = Door(listener, run_door(visitor), 32)
+        other = HostListener(listener, run_door(visitor), 32)
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/models/local/chat/completions"
         refusal(await door.client.post(url, content=BODY), 403, "model_gateway_closed")
         await other.close()

@@ -14,7 +14,7 @@ from judged_runs import A_JUDGE, OPEN, ask_of, changed, decided, driven, judge, 
 from pipelines.core.models.model_question import Failure
 from pipelines.core.verdict.model_judge.rubric import PROMPT_VERSION
 from pipelines.engine.judging import judge_by_model
-from pipelines.engine.model_calls.models import Models
+from pipelines.engine.model_calls.ask_models import Models
 from pipelines.engine.runs import open_run as runs_by_hand
 from pipelines.models.scripted import Scripted, ScriptedModel
 from played_agents import Dispatch, played
@@ -180,8 +180,8 @@ async def test_what_a_judge_says_of_a_claim_settles_the_run(
 @pytest.mark.parametrize(
     ("answers", "reason", "says", "sent"),
     [
-        ((Failure.REFUSED,), "refused", "gave nothing", 1),
-        ((Failure.TIMEOUT,), "timeout", "gave nothing", 1),
+        ((Failure.REFUSED,), "refused", "gave no answer", 1),
+        ((Failure.TIMEOUT,), "timeout", "gave no answer", 1),
         (('{"criteria": [{"id": "task_com',), "not_json", "cut off", 2),
         (({"verdict": "PASS"},), "wrong_schema", "could not be used", 2),
         ((changed(tool_use={"evidence": [99]}),), "wrong_schema", "row 99: the trace has no such row", 2),

@@ -10,7 +10,7 @@ from asked_models import let_answer
 from desk import ORDER_ID, STATE, House, Org, answered, refused, tool
 from pipelines.core.models.model_question import Purpose
 from pipelines.engine.live.time_limit import has_time
-from pipelines.engine.tools import propose_plans
+from pipelines.engine.simulation import propose_plans
 from pipelines.models.scripted import Scripted
 
 pytestmark = pytest.mark.anyio

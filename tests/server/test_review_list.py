@@ -76,9 +76,9 @@ async def test_others_are_answered_while_a_long_run_is_judged(org: Org) -> None:
         assert read.wait(30)
         return actual(*given)
 
-    actual = judge_run._judged
+    actual = judge_run._judge_gathered
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(judge_run, "_judged", held_up)
+        patch.setattr(judge_run, "_judge_gathered", held_up)
         ends = [asyncio.ensure_future(run.finish(final_response="I looked into it.")) for run in runs]
         await asyncio.to_thread(judging.wait)
         listed = await every_item(org.client, "/api/runs", needs_review="false")

@@ -11,7 +11,7 @@ from pipelines.core.evals.reviews.review import LEASE_S
 from pipelines.engine.review_leases import ReviewLeases
 from pipelines.engine.reviews.decide_reviews import give_verdict
 from pipelines.engine.reviews.flag_reviews import flag_ended_matrices
-from pipelines.engine.reviews.read_reviews import Looker
+from pipelines.engine.reviews.read_reviews import Caller
 from pipelines.storage.evals import review_marks
 from pipelines.wire.names import Role
 from reviewed import PRESSURE, RIGHT, WRONG, StoredMatrix, ended_matrix, scenario
@@ -512,8 +512,8 @@ async def asked_for_runs(house: House, org: Org) -> str:
     agent_id = (await org.agent(endpoint_url="http://127.0.0.1:9/dispatch"))["id"]
     await ended_matrix(house, org, await scenario(house, org), SHIFTED, agent_id=agent_id)
     (item,) = await queue(org)
-    looker = Looker(org.id, "ann")
-    await give_verdict(house.platform, looker, item["id"], {"verdict": "needs_more_runs", "runs": 3})
+    caller = Caller(org.id, "ann")
+    await give_verdict(house.platform, caller, item["id"], {"verdict": "needs_more_runs", "runs": 3})
     assert (await more_runs(house, org))["is_queued"] is False
     return str(item["id"])
 

@@ -60,7 +60,7 @@ async def test_a_run_that_the_machine_decided_may_be_decided_otherwise(org: Org)
     assert (await run_of(org, run_id))["verdict"] == "FAIL"
     done = await decide(org, run_id, verdict="PASS", reviewer="ann")
     assert (done["verdict"], done["human_verdict"]) == ("FAIL", "PASS")
-    assert done["review"]["reasons"] == ["ann gave a verdict unasked"]
+    assert done["review"]["reasons"] == ["ann gave a verdict without being asked"]
 
 
 async def test_a_decided_run_is_decided_anew_only_on_purpose_and_what_was_said_stays(org: Org) -> None:

@@ -406,7 +406,7 @@ async def test_a_change_does_not_take_back_what_was_changed_meanwhile(
         others.append(answered(await org.client.put(path, json=meanwhile)))
         return await check(*given)
 
-    monkeypatch.setattr(manage_endpoints, "checked_endpoint", checked_while_another_changes)
+    monkeypatch.setattr(manage_endpoints, "check_endpoint", checked_while_another_changes)
     error = refused(await org.client.put(path, json=change), 409, "conflict")
     assert "was changed meanwhile" in error["message"]
     assert answered(await org.client.get(path)) == others[0]

@@ -1,1 +1,4 @@
-"""The use cases, one verb per file. They bring storage and decisions together; they know no HTTP."""
+"""The use cases: each module brings storage and decisions together for one, and knows no HTTP.
+
+`platform` is what all of them work with; `find` reads records by their ids.
+"""

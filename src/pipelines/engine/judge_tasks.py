@@ -10,33 +10,33 @@ from collections.abc import Awaitable, Callable
 
 log = logging.getLogger(__name__)
 
-JudgeWanted = Callable[[int], Awaitable[None]]
-TakeWanted = Callable[[str | None], Awaitable[list[tuple[int, int]]]]
-LOOKED_EVERY_S = 60.0  # for what a worker left that nobody knew of
+RunJudgement = Callable[[int], Awaitable[None]]
+ClaimJudgements = Callable[[str | None], Awaitable[list[tuple[int, int]]]]
+CLAIM_EVERY_S = 60.0  # for what a worker left that nobody knew of
 
 
-async def _nobody(judgement_id: int) -> None:
-    log.warning("judgement %s waits: nothing in this process judges", judgement_id)
+async def _no_judge(judgement_id: int) -> None:
+    log.warning("judgement %s waits: this process has no judge", judgement_id)
 
 
-async def _nothing(gone: str | None) -> list[tuple[int, int]]:
+async def _no_claims(gone: str | None) -> list[tuple[int, int]]:
     return []
 
 
 class JudgeTasks:
     def __init__(self) -> None:
         self.worker = "local"
-        self._judge: JudgeWanted = _nobody
-        self._take: TakeWanted = _nothing
+        self._judge: RunJudgement = _no_judge
+        self._take: ClaimJudgements = _no_claims
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._of_run: dict[int, int] = {}
         self._looking: asyncio.Task[None] | None = None
 
-    async def open(self, *, worker: str, judge: JudgeWanted, take: TakeWanted) -> None:
+    async def open(self, *, worker: str, judge: RunJudgement, take: ClaimJudgements) -> None:
         """Go on with what this worker had promised before it was cut off."""
         self.worker, self._judge, self._take = worker, judge, take
         await self.take_up()
-        self._looking = asyncio.create_task(self._look_for_strays())
+        self._looking = asyncio.create_task(self._claim_periodically())
 
     async def close(self) -> None:
         """What is under way is cut off; its promise stays."""
@@ -67,10 +67,10 @@ class JudgeTasks:
         self._tasks.pop(judgement_id, None)
         self._of_run.pop(run_id, None)
 
-    async def _look_for_strays(self) -> None:
+    async def _claim_periodically(self) -> None:
         while True:
-            await asyncio.sleep(LOOKED_EVERY_S)
+            await asyncio.sleep(CLAIM_EVERY_S)
             try:
                 await self.take_up()
             except Exception:  # whatever it was, the next round may have more luck
-                log.exception("judgements that wait could not be taken up")
+                log.exception("waiting judgements could not be claimed")

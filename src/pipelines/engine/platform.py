@@ -12,8 +12,8 @@ from pipelines.engine.limits import Limits
 from pipelines.engine.live.cassettes import Cassettes
 from pipelines.engine.live.live_runs import LiveRuns
 from pipelines.engine.live.plan_readers import PlanReaders
+from pipelines.engine.model_calls.ask_models import Models
 from pipelines.engine.model_calls.model_gateway import ModelGateway
-from pipelines.engine.model_calls.models import Models
 from pipelines.engine.review_leases import ReviewLeases
 from pipelines.engine.workspaces.code_mode import CodeMode
 from pipelines.engine.workspaces.prepare_workspace import Workspaces

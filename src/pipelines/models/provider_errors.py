@@ -33,12 +33,12 @@ def nothing_of(error: Exception, *, key: str | None) -> ModelCallFailed:
     if isinstance(error, ContentFilterError):
         return ModelCallFailed(Failure.REFUSED, "the provider declined to answer")
     if isinstance(error, ModelTimeoutError):
-        return ModelCallFailed(Failure.TIMEOUT, "there was no answer in time")
+        return ModelCallFailed(Failure.TIMEOUT, "it did not answer in time")
     if isinstance(error, ModelConnectionError):
         return ModelCallFailed(Failure.UNAVAILABLE, "the connection broke", is_worth_retry=True)
     first, _, _ = str(error).partition("\n")
     said = _without(f"{type(error).__name__}: {first}"[:LONGEST_SAID], key)
-    return ModelCallFailed(Failure.UNAVAILABLE, f"what came back is no answer of its API ({said})")
+    return ModelCallFailed(Failure.UNAVAILABLE, f"what came back is not an answer of its API ({said})")
 
 
 def _of_status(error: ModelHTTPError, key: str | None) -> ModelCallFailed:
@@ -46,7 +46,7 @@ def _of_status(error: ModelHTTPError, key: str | None) -> ModelCallFailed:
     status = error.status_code
     if status < 400:  # a 200 whose body is something else
         return ModelCallFailed(
-            Failure.UNAVAILABLE, f"what came back is no answer of its API (status {status})"
+            Failure.UNAVAILABLE, f"what came back is not an answer of its API (status {status})"
         )
     is_passing = (status in _PASSING or status >= 500) and not isinstance(error, ModelQuotaExceededError)
     failure = _BY_STATUS.get(status, Failure.UNAVAILABLE if is_passing else Failure.BAD_REQUEST)

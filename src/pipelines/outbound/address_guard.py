@@ -47,7 +47,7 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 
 
 ALLOWED_BY = "PIPELINES_ALLOW_PRIVATE_ENDPOINTS=yes lets a server call its own machine and network"
-NEVER_ALLOWED = "no setting allows this address: name the one at which the service itself answers"
+NEVER_ALLOWED = "no setting allows this address: name the address of the service itself"
 
 
 class AddressRefused(ConnectError):
@@ -175,7 +175,9 @@ class GuardedBackend(AsyncNetworkBackend):
         timeout: float | None = None,  # noqa: ASYNC109 (the signature is httpcore's)
         socket_options: Iterable[SOCKET_OPTION] | None = None,
     ) -> AsyncNetworkStream:
-        raise AddressRefused("a Unix socket is no address of an agent or tool endpoint", is_final=True)
+        raise AddressRefused(
+            "a Unix socket cannot be the address of an agent or tool endpoint", is_final=True
+        )
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

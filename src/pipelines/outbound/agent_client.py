@@ -17,7 +17,13 @@ from pipelines.outbound.address_guard import (
     Resolver,
     system_resolver,
 )
-from pipelines.outbound.dispatch_outcome import Dispatched, DispatchFailed, Outcome, encoded, outcome_of
+from pipelines.outbound.dispatch_outcome import (
+    Dispatched,
+    DispatchFailed,
+    Outcome,
+    encoding_complaint,
+    outcome_of,
+)
 from pipelines.outbound.ping import PING_TIMEOUT_S, PingResult, judge_ping
 from pipelines.outbound.post_once import Answer, NoAnswer, Post, post_once
 from pipelines.outbound.system_tls import system_tls
@@ -113,7 +119,7 @@ class AgentClient:
         """What a success says; None where there is none."""
         if isinstance(answer, NoAnswer) or not answer.is_success:
             return None
-        return encoded(answer) or await read_reply(
+        return encoding_complaint(answer) or await read_reply(
             self._helpers, answer.file or answer.body, answer.headers.get("content-type"), owner=org_id
         )
 

@@ -38,7 +38,7 @@ _HINTS = {
     ErrorClass.AUTH_FAILED: "check the agent's auth header name and value; Test connection tries them",
     ErrorClass.AGENT_TIMEOUT: "make the agent answer within its run_timeout_s, or raise that (at most 1800)",
 }
-REDIRECT_HINT = "register the URL that the agent really answers at"
+REDIRECT_HINT = "register the URL at which the agent itself answers"
 WASTEFUL_HINT = "send the reply with a Content-Length, or in chunks of a kilobyte or more"
 ADDRESS_HINTS = {Trouble.ADDRESS_REFUSED: ALLOWED_BY, Trouble.ADDRESS_NEVER: NEVER_ALLOWED}
 
@@ -87,11 +87,11 @@ def outcome_of(
     `secrets` are taken out of everything that quotes the agent: error pages like to echo requests.
     """
     if isinstance(answer, NoAnswer):
-        return _unanswered(answer, latency_ms)
+        return _failure_without_answer(answer, latency_ms)
     if answer.is_success:
         assert reply is not None, "a success is read before it is judged"
-        return _graded_or_not(answer, reply, contract, secrets, latency_ms)
-    error_class = _class_of(answer.status)
+        return _outcome_of_reply(answer, reply, contract, secrets, latency_ms)
+    error_class = _error_class_of(answer.status)
     if 300 <= answer.status < 400:
         detail, hint = redirect_detail(answer, secrets), REDIRECT_HINT
     else:
@@ -113,10 +113,10 @@ def excerpt(body: bytes, secrets: Sequence[str], longest: int = LONGEST_DETAIL) 
     text = body[:LOOKED_AT].decode("utf-8", "replace").replace("\0", "\ufffd")
     if len(body) > LOOKED_AT:
         text = text[: -max(map(len, secrets), default=1)]  # nor the end of what is looked at
-    return without(secrets, text).strip()[:longest]
+    return without_secrets(secrets, text).strip()[:longest]
 
 
-def without(secrets: Sequence[str], text: str) -> str:
+def without_secrets(secrets: Sequence[str], text: str) -> str:
     for secret in sorted(secrets, key=len, reverse=True):  # the whole header before the token in it
         if len(secret) >= SHORTEST_SECRET:
             text = text.replace(secret, REDACTED)
@@ -128,13 +128,13 @@ def redirect_detail(answer: Answer, secrets: Sequence[str]) -> str:
     try:
         parts = urlsplit(answer.headers.get("location", ""))
         host = f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
-        to = without(secrets, f"{host}{parts.path}")[:200] or "nowhere"
+        to = without_secrets(secrets, f"{host}{parts.path}")[:200] or "nowhere"
     except ValueError:
         to = "no URL"
     return f"the agent answered {answer.status}, a redirect to {to}; redirects are not followed"
 
 
-def _class_of(status: int) -> ErrorClass:
+def _error_class_of(status: int) -> ErrorClass:
     if status in _BY_STATUS:
         return _BY_STATUS[status]
     if status >= 500:
@@ -142,7 +142,7 @@ def _class_of(status: int) -> ErrorClass:
     return ErrorClass.AGENT_4XX if status >= 400 else ErrorClass.AGENT_BAD_RESPONSE
 
 
-def _unanswered(failure: NoAnswer, latency_ms: float) -> DispatchFailed:
+def _failure_without_answer(failure: NoAnswer, latency_ms: float) -> DispatchFailed:
     error_class = _BY_TROUBLE[failure.trouble]
     by_trouble = {**ADDRESS_HINTS, Trouble.WASTEFUL: WASTEFUL_HINT}
     return DispatchFailed(
@@ -155,7 +155,7 @@ def _unanswered(failure: NoAnswer, latency_ms: float) -> DispatchFailed:
     )
 
 
-def _graded_or_not(
+def _outcome_of_reply(
     answer: Answer,
     reply: AgentReply | BadReply,
     contract: JsonObject | None,
@@ -165,14 +165,14 @@ def _graded_or_not(
     error_class = ErrorClass.AGENT_BAD_RESPONSE
     if isinstance(reply, BadReply):
         begins = excerpt(answer.body, secrets, LONGEST_EXCERPT)
-        detail = without(secrets, reply.detail) + (f"; it begins: {begins}" if begins else "")
+        detail = without_secrets(secrets, reply.detail) + (f"; it begins: {begins}" if begins else "")
         hint, kept = reply.hint, None
     else:
         violation = check_response_contract(reply, contract)
         if violation is None:
             return Dispatched(reply=reply, http_status=answer.status, latency_ms=latency_ms)
         error_class = ErrorClass.RESPONSE_CONTRACT_VIOLATION
-        detail, hint, kept = without(secrets, violation.detail), violation.hint, reply
+        detail, hint, kept = without_secrets(secrets, violation.detail), violation.hint, reply
     return DispatchFailed(
         error_class=error_class,
         detail=detail,
@@ -185,7 +185,7 @@ def _graded_or_not(
     )
 
 
-def encoded(answer: Answer) -> BadReply | None:
+def encoding_complaint(answer: Answer) -> BadReply | None:
     """Why a reply cannot be read for how it was sent."""
     encoding = answer.headers.get("content-encoding", "").strip().lower()
     if encoding in ("", "identity"):

@@ -34,7 +34,7 @@ _ABSOLUTE = re.compile(rb"http://([^/?#\s]{1,300})(/[^\s#]*|\?[^\s#]*)?", re.IGN
 _AUTHORITY = re.compile(r"([A-Za-z0-9_.-]{1,254})(?::([0-9]{1,5}))?", re.ASCII)
 _LENGTH = re.compile(rb"[0-9]{1,12}")
 #: Between two neighbours only (RFC 9110, 7.6.1), and what is for us.
-_NOT_SENT_ON = frozenset(
+_HOP_HEADERS = frozenset(
     b"connection proxy-connection keep-alive te trailer upgrade proxy-authorization proxy-authenticate"
     b" host".split()
 )
@@ -56,10 +56,10 @@ class Allowance:
         self.bytes_left -= size
         if self.bytes_left < 0:
             self.note(f"a connection was closed: the call carried over {MOST_BYTES // 1024 // 1024} MiB")
-            raise _Spent
+            raise _AllowanceSpent
 
 
-class _Spent(Exception):
+class _AllowanceSpent(Exception):
     """The call has carried all it may."""
 
 
@@ -72,7 +72,7 @@ class _Refused(Exception):
         self.reason = reason
 
 
-class _Asked(NamedTuple):
+class _ProxyRequest(NamedTuple):
     """One request's head: where to connect, and what to send there first (nothing for a tunnel)."""
 
     host: str
@@ -94,30 +94,30 @@ class EgressProxy:
 
     async def _serve(self, connection: socket.socket, allowance: Allowance) -> None:
         try:
-            asked, rest = await self._asked(connection)
-            upstream = await self._connected(asked, allowance)
+            asked, rest = await self._read_request(connection)
+            upstream = await self._connect(asked, allowance)
         except _Refused as refused:
             if refused.status == 403:
                 allowance.note(f"refused: {refused.reason}")
             await _answer(connection, refused)
             return
-        except (_Gone, OSError):
+        except (_ClientGone, OSError):
             return
         try:
-            with suppress(_Spent, OSError, NetworkError, TimeoutException):
-                await _carry(connection, upstream, asked, rest, allowance)
+            with suppress(_AllowanceSpent, OSError, NetworkError, TimeoutException):
+                await _relay(connection, upstream, asked, rest, allowance)
         finally:
             await upstream.aclose()
 
-    async def _asked(self, connection: socket.socket) -> tuple[_Asked, bytes]:
+    async def _read_request(self, connection: socket.socket) -> tuple[_ProxyRequest, bytes]:
         try:
             async with asyncio.timeout(HEAD_WITHIN_S):
-                head, rest = await _head(connection)
+                head, rest = await _receive_head(connection)
         except TimeoutError:
             raise _Refused(408, "no request came") from None
-        return _read(head), rest
+        return _parse_head(head), rest
 
-    async def _connected(self, asked: _Asked, allowance: Allowance) -> AsyncNetworkStream:
+    async def _connect(self, asked: _ProxyRequest, allowance: Allowance) -> AsyncNetworkStream:
         host = normalize_host(asked.host)
         if host is None or not is_allowed(self._hosts, host, asked.port):
             raise _Refused(403, f"{asked.host[:200]}:{asked.port} is not in allow_hosts")
@@ -133,11 +133,11 @@ class EgressProxy:
             raise _Refused(502, f"no connection to {host}:{asked.port}") from None
 
 
-class _Gone(Exception):
+class _ClientGone(Exception):
     """The other end closed before it had asked."""
 
 
-async def _head(connection: socket.socket) -> tuple[bytes, bytes]:
+async def _receive_head(connection: socket.socket) -> tuple[bytes, bytes]:
     loop = asyncio.get_running_loop()
     data = bytearray()
     while (end := data.find(b"\r\n\r\n")) < 0:
@@ -145,12 +145,12 @@ async def _head(connection: socket.socket) -> tuple[bytes, bytes]:
             raise _Refused(431, f"the head of the request is over {LARGEST_HEAD // 1024} KiB")
         part = await loop.sock_recv(connection, _PIECE)
         if not part:
-            raise _Gone
+            raise _ClientGone
         data += part
     return bytes(data[:end]), bytes(data[end + 4 :])
 
 
-def _read(head: bytes) -> _Asked:
+def _parse_head(head: bytes) -> _ProxyRequest:
     """Strictly: what two programs could read in two ways is refused."""
     first, *lines = head.split(b"\r\n")
     line = _LINE.fullmatch(first)
@@ -160,17 +160,17 @@ def _read(head: bytes) -> _Asked:
     fields = [(match[1].lower(), match[2].strip()) for match in headers if match is not None]
     if line[1] == b"CONNECT":
         host, port = _authority(line[2], None)
-        return _Asked(host, port, b"", 0, is_tunnel=True)
+        return _ProxyRequest(host, port, b"", 0, is_tunnel=True)
     absolute = _ABSOLUTE.fullmatch(line[2])
     if absolute is None:
-        raise _Refused(400, "only CONNECT, and http:// URLs, are passed on")
+        raise _Refused(400, "only CONNECT and http:// URLs are forwarded")
     host, port = _authority(absolute[1], 80)
     path = absolute[2] or b"/"
     path = b"/" + path if path.startswith(b"?") else path
     sent = [b"%s %s HTTP/1.1" % (line[1], path), b"Host: " + absolute[1], b"Connection: close"]
-    dropped = _not_sent_on(fields)
+    dropped = _dropped_headers(fields)
     sent += [name + b": " + value for name, value in fields if name not in dropped]
-    return _Asked(host, port, b"\r\n".join(sent) + b"\r\n\r\n", _body_bytes(fields), is_tunnel=False)
+    return _ProxyRequest(host, port, b"\r\n".join(sent) + b"\r\n\r\n", _body_bytes(fields), is_tunnel=False)
 
 
 def _authority(raw: bytes, usual_port: int | None) -> tuple[str, int]:
@@ -184,9 +184,9 @@ def _authority(raw: bytes, usual_port: int | None) -> tuple[str, int]:
     return match[1], port
 
 
-def _not_sent_on(fields: Sequence[tuple[bytes, bytes]]) -> frozenset[bytes]:
+def _dropped_headers(fields: Sequence[tuple[bytes, bytes]]) -> frozenset[bytes]:
     named = b",".join(value for name, value in fields if name == b"connection")
-    return _NOT_SENT_ON | {name.strip().lower() for name in named.split(b",")} - {b"content-length"}
+    return _HOP_HEADERS | {name.strip().lower() for name in named.split(b",")} - {b"content-length"}
 
 
 def _body_bytes(fields: Sequence[tuple[bytes, bytes]]) -> int:
@@ -194,7 +194,7 @@ def _body_bytes(fields: Sequence[tuple[bytes, bytes]]) -> int:
     if any(name == b"transfer-encoding" for name, _ in fields):
         raise _Refused(411, "send http:// requests with Content-Length, not in chunks")
     if len(lengths) > 1 or any(_LENGTH.fullmatch(length) is None for length in lengths):
-        raise _Refused(400, "the request has no one Content-Length")
+        raise _Refused(400, "the request must have exactly one Content-Length")
     return int(lengths[0]) if lengths else 0
 
 
@@ -208,8 +208,12 @@ async def _answer(connection: socket.socket, refused: _Refused) -> None:
         )
 
 
-async def _carry(
-    connection: socket.socket, upstream: AsyncNetworkStream, asked: _Asked, rest: bytes, allowance: Allowance
+async def _relay(
+    connection: socket.socket,
+    upstream: AsyncNetworkStream,
+    asked: _ProxyRequest,
+    rest: bytes,
+    allowance: Allowance,
 ) -> None:
     """Both ways until one is over. What the sandbox sends behind a plain request's body is dropped."""
     loop = asyncio.get_running_loop()
@@ -220,11 +224,11 @@ async def _carry(
         allowance.spend(len(first))
         await upstream.write(first, timeout=IDLE_S)
     more = None if asked.is_tunnel else asked.body_bytes - len(rest)
-    pulse = _Pulse()
+    activity = _Activity()
     ways = [
-        asyncio.ensure_future(_out(connection, upstream, more, allowance, pulse)),
-        asyncio.ensure_future(_back(connection, upstream, allowance, pulse)),
-        asyncio.ensure_future(pulse.stopped()),
+        asyncio.ensure_future(_send_upstream(connection, upstream, more, allowance, activity)),
+        asyncio.ensure_future(_send_back(connection, upstream, allowance, activity)),
+        asyncio.ensure_future(activity.stopped()),
     ]
     try:
         done, _ = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
@@ -236,28 +240,28 @@ async def _carry(
         await asyncio.gather(*ways, return_exceptions=True)
 
 
-class _Pulse:
+class _Activity:
     """Whether anything was carried lately, either way: one may be silent for as long as the other is not."""
 
     def __init__(self) -> None:
-        self._beats = 0
+        self._count = 0
 
-    def beat(self) -> None:
-        self._beats += 1
+    def note_traffic(self) -> None:
+        self._count += 1
 
     async def stopped(self) -> None:
         seen = -1
-        while seen != self._beats:
-            seen = self._beats
+        while seen != self._count:
+            seen = self._count
             await asyncio.sleep(IDLE_S)
 
 
-async def _out(
+async def _send_upstream(
     connection: socket.socket,
     upstream: AsyncNetworkStream,
     more: int | None,
     allowance: Allowance,
-    pulse: _Pulse,
+    activity: _Activity,
 ) -> None:
     """`more` bytes, or all that come. Having sent a plain request it waits for the answer to end this."""
     loop = asyncio.get_running_loop()
@@ -267,17 +271,17 @@ async def _out(
             return
         allowance.spend(len(data))
         await upstream.write(data, timeout=IDLE_S)
-        pulse.beat()
+        activity.note_traffic()
         more = None if more is None else more - len(data)
     while await loop.sock_recv(connection, _PIECE):
         pass  # dropped: it would be a second request
 
 
-async def _back(
-    connection: socket.socket, upstream: AsyncNetworkStream, allowance: Allowance, pulse: _Pulse
+async def _send_back(
+    connection: socket.socket, upstream: AsyncNetworkStream, allowance: Allowance, activity: _Activity
 ) -> None:
     loop = asyncio.get_running_loop()
     while data := await upstream.read(_PIECE):
         allowance.spend(len(data))
         await loop.sock_sendall(connection, data)
-        pulse.beat()
+        activity.note_traffic()

@@ -76,12 +76,12 @@ class GitFetcher:
     async def fetch(self, source: GitSource) -> GitTree:
         """The files of a commit; Refused with what is wrong about them, or with git's words."""
         if shutil.which("git") is None:
-            raise _refused("/code/source", "this server has no git", "send the files or a zip archive")
-        pinned = await self._pinned(source.url)
+            raise _refusal("/code/source", "this server has no git", "send the files or a zip archive")
+        pinned = await self._pin_address(source.url)
         with tempfile.TemporaryDirectory(prefix="odyssey-git-") as home:
             git = _Git(Path(home), pinned, allow_http=self._allow_http)
             if version_in((await git.run("--version")).decode()) < LEAST_GIT:
-                raise _refused(
+                raise _refusal(
                     "/code/source", "this server's git is too old", "send the files or a zip archive"
                 )
             await git.run("init", "--quiet", "--bare", ".")
@@ -90,14 +90,14 @@ class GitFetcher:
                 "--", source.url, source.ref, place="/code/url",
             )  # fmt: skip
             commit = (await git.run("rev-parse", "--verify", "FETCH_HEAD^{commit}")).decode().strip()
-            blobs = await self._listed(git, commit, source.directory)
+            blobs = await self._list_files(git, commit, source.directory)
             return GitTree(commit=commit, files=await _contents(git, blobs))
 
     async def commit_of(self, url: str, ref: str) -> str:
         """The commit that a name stands for now. A whole commit id is taken by its word."""
         if _COMMIT.fullmatch(ref):
             return ref
-        pinned = await self._pinned(url)
+        pinned = await self._pin_address(url)
         with tempfile.TemporaryDirectory(prefix="odyssey-git-") as home:
             git = _Git(Path(home), pinned, allow_http=self._allow_http)
             await git.run("init", "--quiet", "--bare", ".")
@@ -112,13 +112,13 @@ class GitFetcher:
         )
         matching = [found[name] for name in reversed(wanted) if name in found]
         if not matching or not _COMMIT.fullmatch(matching[0]):
-            raise _refused("/code/url", f"the repository has no branch or tag `{ref[:80]}`")
+            raise _refusal("/code/url", f"the repository has no branch or tag `{ref[:80]}`")
         return matching[0]
 
     async def archive(self, url: str, commit: str, target: Path, limits: TreeLimits) -> list[str]:
         """The files of a commit as a tar archive, with their modes and links: to be unpacked in a sandbox.
         What of it is not there as its authors have it is told."""
-        pinned = await self._pinned(url)
+        pinned = await self._pin_address(url)
         with tempfile.TemporaryDirectory(prefix="odyssey-git-") as home:
             git = _Git(Path(home), pinned, allow_http=self._allow_http, most_bytes=2 * limits.bytes)
             await git.run("init", "--quiet", "--bare", ".")
@@ -133,25 +133,25 @@ class GitFetcher:
             (Path(home) / "info").mkdir(exist_ok=True)
             (Path(home) / "info" / "attributes").write_text("* -export-ignore -export-subst\n")
             await git.run("archive", "--format=tar", f"--output={target}", commit)
-            return await _not_fetched(git, blobs)
+            return await _missing_notes(git, blobs)
 
-    async def _pinned(self, url: str) -> str:
+    async def _pin_address(self, url: str) -> str:
         """curl's words for `this host is at this address`: git looks no name up by itself."""
         parts = urlsplit(url)
         if complaint := host_complaint(parts):  # also of a URL that was stored before this was looked at
-            raise _refused("/code/url", f"`url` {complaint}")
+            raise _refusal("/code/url", f"`url` {complaint}")
         port = parts.port or (443 if parts.scheme == "https" else 80)
         host = parts.hostname or ""
         try:
             async with asyncio.timeout(FETCH_S):
                 addresses = await self._network.allowed_addresses(host, port)
         except AddressRefused as refused:
-            raise _refused("/code/url", str(refused), refused.hint) from None
+            raise _refusal("/code/url", str(refused), refused.hint) from None
         except (ConnectError, TimeoutError) as error:
-            raise _refused("/code/url", str(error) or f"the name {host} was not resolved in time") from None
+            raise _refusal("/code/url", str(error) or f"the name {host} was not resolved in time") from None
         return f"{host}:{port}:{','.join(f'[{a}]' if ':' in a else a for a in addresses)}"
 
-    async def _listed(self, git: "_Git", commit: str, directory: str) -> list[_Blob]:
+    async def _list_files(self, git: "_Git", commit: str, directory: str) -> list[_Blob]:
         """What the commit holds, refused before anything of it is read."""
         within = f"{commit}:{directory}" if directory else commit
         raw = await git.run(
@@ -175,22 +175,20 @@ class GitFetcher:
 def _refuse_large(blobs: list[_Blob], limits: TreeLimits) -> None:
     whole = sum(blob.size for blob in blobs)
     if len(blobs) > limits.files:
-        raise _refused("/code/url", f"has {len(blobs):,} files; at most {limits.files:,} are allowed")
+        raise _refusal("/code/url", f"has {len(blobs):,} files; at most {limits.files:,} are allowed")
     if whole > limits.bytes:
         most = limits.bytes // MEBIBYTE
-        raise _refused("/code/url", f"has {whole // MEBIBYTE:,} MB; at most {most:,} MB are allowed")
+        raise _refusal("/code/url", f"has {whole // MEBIBYTE:,} MB; at most {most:,} MB are allowed")
 
 
-async def _not_fetched(git: "_Git", blobs: list[_Blob]) -> list[str]:
+async def _missing_notes(git: "_Git", blobs: list[_Blob]) -> list[str]:
     notes = [
         f"{blob.path[:200]} is a submodule, which is not fetched" for blob in blobs if blob.mode == SUBMODULE
     ]
     short = [blob for blob in blobs if blob.mode != SUBMODULE and blob.size in _POINTER_BYTES][:MAX_FILES]
     for file in await _contents(git, short) if short else ():
         if file.content.startswith(_POINTER):
-            notes.append(
-                f"{file.path[:200]} stands for a file that is kept elsewhere (Git LFS), which is not fetched"
-            )
+            notes.append(f"{file.path[:200]} is a pointer to a file in Git LFS, which is not fetched")
     return notes[:MAX_NOTES]
 
 
@@ -254,20 +252,20 @@ class _Git:
         measuring = asyncio.create_task(self._measure(process.pid))
         try:
             async with asyncio.timeout(FETCH_S):
-                printed, said = await _conversed(process, given, most)
+                printed, said = await _communicate(process, given, most)
         except TimeoutError:
-            raise _refused(place, f"the git server was not done within {FETCH_S:.0f} s") from None
+            raise _refusal(place, f"the git server did not finish within {FETCH_S:.0f} s") from None
         finally:
             measuring.cancel()
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
         if len(printed) > most:
-            raise _refused(place, f"the repository has more than {MAX_FILES:,} files")
+            raise _refusal(place, f"the repository has more than {MAX_FILES:,} files")
         if measuring.done() and not measuring.cancelled():
-            raise _refused(place, f"the repository is over {self._most_bytes // MEBIBYTE} MB")
+            raise _refusal(place, f"the repository is over {self._most_bytes // MEBIBYTE} MB")
         if process.returncode != 0:
-            raise _refused(place, _told(said, process.returncode))
+            raise _refusal(place, _git_error(said, process.returncode))
         return printed
 
     async def _measure(self, group: int) -> None:
@@ -291,13 +289,13 @@ class _Git:
         }
 
 
-async def _conversed(process: asyncio.subprocess.Process, given: bytes, most: int) -> tuple[bytes, bytes]:
+async def _communicate(process: asyncio.subprocess.Process, given: bytes, most: int) -> tuple[bytes, bytes]:
     """What it printed, to just past `most`, and what it said. A tree can list itself a billion times."""
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
     saying = asyncio.create_task(_read(process.stderr, MAX_SAID_BYTES))
-    telling = asyncio.create_task(_tell(process.stdin, given))
+    telling = asyncio.create_task(_write_input(process.stdin, given))
     try:
         printed = await _read(process.stdout, most)
         if len(printed) <= most:
@@ -309,7 +307,7 @@ async def _conversed(process: asyncio.subprocess.Process, given: bytes, most: in
         telling.cancel()
 
 
-async def _tell(stream: asyncio.StreamWriter, given: bytes) -> None:
+async def _write_input(stream: asyncio.StreamWriter, given: bytes) -> None:
     with suppress(ConnectionError):
         stream.write(given)
         await stream.drain()
@@ -353,7 +351,7 @@ def _size_of(folder: Path) -> int:
     return whole
 
 
-def _told(said: bytes, code: int | None) -> str:
+def _git_error(said: bytes, code: int | None) -> str:
     """git's own last words, as one line that can be printed."""
     text = said[-MAX_SAID_BYTES:].decode("utf-8", "replace")
     lines = [line.removeprefix("fatal: ").strip() for line in text.splitlines() if line.strip()]
@@ -361,5 +359,5 @@ def _told(said: bytes, code: int | None) -> str:
     return f"git failed: {shown[:400] or f'exit code {code}'}"
 
 
-def _refused(place: str, message: str, hint: str | None = None) -> Refused:
+def _refusal(place: str, message: str, hint: str | None = None) -> Refused:
     return Refused([Problem(path=place, message=message, hint=hint)], _WHAT)

@@ -28,7 +28,7 @@ from pipelines.core.tools.live_tools import (
 )
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend, Resolver, system_resolver
 from pipelines.outbound.dispatch_outcome import ADDRESS_HINTS
-from pipelines.outbound.kept_connections import Asked, KeptConnections
+from pipelines.outbound.kept_connections import KeptConnections, KeptRequest
 from pipelines.outbound.post_once import Answer, NoAnswer, Post, post_once, readable_url
 from pipelines.outbound.system_tls import system_tls
 from pipelines.processes.aside import aside
@@ -105,7 +105,7 @@ class HttpOpenapiEndpoint:
     async def discover(self) -> Discovery:
         answer = await self._document()
         try:
-            return await translated_aside(self._helpers, answer, org_id=self._org_id)
+            return await translate_document(self._helpers, answer, org_id=self._org_id)
         finally:
             if not isinstance(answer, bytes):
                 answer.close()
@@ -114,9 +114,9 @@ class HttpOpenapiEndpoint:
         spec = self._config.get("spec")
         if isinstance(spec, str):
             return spec.encode("utf-8", "surrogatepass")
-        return dumps(spec) if spec is not None else await self._fetched(str(self._config.get("spec_url")))
+        return dumps(spec) if spec is not None else await self._fetch(str(self._config.get("spec_url")))
 
-    async def _fetched(self, url: str) -> Input:
+    async def _fetch(self, url: str) -> Input:
         headers = {"Accept": "application/json, application/yaml, */*;q=0.5", "Connection": "close"}
         # A document may stand anywhere; what proves who asks is for the service alone.
         auth = self._auth_headers if self._is_of_service(url) else {}
@@ -151,10 +151,10 @@ class HttpOpenapiEndpoint:
         if self._complaint:
             raise LiveCallFailed(f"The endpoint's base_url {self._complaint}. Nothing was sent.")
         try:
-            request = await _built(tool, arguments)
+            request = await _build_request(tool, arguments)
         except CannotBuild as error:
             raise LiveCallFailed(f"The call cannot be made: {error}. Nothing was sent.") from None
-        asked = Asked(
+        asked = KeptRequest(
             method=request.method,
             target=self._base_path + request.target,
             headers=joined_headers(request.headers, _ALWAYS, self._auth_headers),
@@ -197,7 +197,7 @@ class HttpOpenapiEndpoint:
         return LiveCallFailed(f"{what}: {trouble.detail}.", notes=(reached, *((hint,) if hint else ())))
 
 
-async def _built(tool: DiscoveredTool, arguments: JsonObject) -> OpenapiRequest:
+async def _build_request(tool: DiscoveredTool, arguments: JsonObject) -> OpenapiRequest:
     operation = Operation.from_json(tool.call)
     if len(dumps(arguments)) <= READ_ASIDE_BYTES:
         return build_request(operation, arguments)
@@ -210,7 +210,7 @@ def joined_headers(*parts: Mapping[str, str]) -> dict[str, str]:
     return dict(found.values())
 
 
-async def translated_aside(helpers: HelperProcesses, document: Input, *, org_id: int) -> Discovery:
+async def translate_document(helpers: HelperProcesses, document: Input, *, org_id: int) -> Discovery:
     """The tools of a document, read by a helper process. Raises HopFailed with what is wrong with it."""
     job = Job("openapi_tools", {}, TRANSLATING_S, MOST_TRANSLATED_BYTES)
     try:
@@ -226,10 +226,10 @@ async def translated_aside(helpers: HelperProcesses, document: Input, *, org_id:
     for part in parts:
         tools.append(DiscoveredTool.from_stored(loads_own(part)))
         await asyncio.sleep(0)  # a thousand tools are many megabytes: others have their turn in between
-    return Discovery(tools=tuple(tools), notes=tuple(map(str, _listed(loads_own(head)))))
+    return Discovery(tools=tuple(tools), notes=tuple(map(str, _as_list(loads_own(head)))))
 
 
-def _listed(value: Json) -> list[Json]:
+def _as_list(value: Json) -> list[Json]:
     assert isinstance(value, list)
     return value
 

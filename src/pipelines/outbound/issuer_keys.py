@@ -64,17 +64,17 @@ class IssuerKeys:
         """Those that may have signed it; none if it has no such key. IssuerUnavailable when not known."""
         if self._age_s > FRESH_S and (self._age_s > KEPT_S or not self._asking.locked()):
             await self._ask()
-        found = keys_for(self._known(), token)
+        found = keys_for(self._current_keys(), token)
         if not found:
             await self._ask()
-            found = keys_for(self._known(), token)
+            found = keys_for(self._current_keys(), token)
         return found
 
     @property
     def _age_s(self) -> float:
         return float("inf") if self._keys is None else self._clock() - self._fetched_at
 
-    def _known(self) -> tuple[PyJWK, ...]:
+    def _current_keys(self) -> tuple[PyJWK, ...]:
         if self._keys is None or self._age_s > KEPT_S:
             raise IssuerUnavailable(
                 f"The keys of the token's issuer could not be fetched: {self._trouble}. Try again in"
@@ -97,25 +97,25 @@ class IssuerKeys:
                 self._fetched_at = self._clock()
 
     async def _fetch(self) -> tuple[PyJWK, ...]:
-        document = await discovered(self._issuer, network=self._network, tls=self._tls)
+        document = await discover_issuer(self._issuer, network=self._network, tls=self._tls)
         url = url_in(document, "jwks_uri")
-        keys = await fetched(url, "its JWKS", network=self._network, tls=self._tls)
+        keys = await fetch_json(url, "its JWKS", network=self._network, tls=self._tls)
         try:
             return public_keys(keys)
         except ValueError as error:
             raise NotFetched(f"what it has at jwks_uri cannot be used: {error}") from None
 
 
-async def discovered(issuer: str, *, network: GuardedBackend, tls: ssl.SSLContext) -> JsonObject:
+async def discover_issuer(issuer: str, *, network: GuardedBackend, tls: ssl.SSLContext) -> JsonObject:
     """What an issuer publishes of itself."""
     url = issuer.rstrip("/") + DISCOVERY
-    document = await fetched(url, "its discovery document", network=network, tls=tls)
+    document = await fetch_json(url, "its discovery document", network=network, tls=tls)
     if not isinstance(document, dict) or document.get("issuer") != issuer:
-        raise NotFetched("its discovery document is of another issuer than PIPELINES_OIDC_ISSUER says")
+        raise NotFetched("its discovery document names another issuer than PIPELINES_OIDC_ISSUER")
     return document
 
 
-async def fetched(url: str, what: str, *, network: GuardedBackend, tls: ssl.SSLContext) -> Json:
+async def fetch_json(url: str, what: str, *, network: GuardedBackend, tls: ssl.SSLContext) -> Json:
     wanted = Post(url=url, headers=HEADERS, body=b"", timeout_s=FETCH_S, most_bytes=MAX_BYTES, method="GET")
     return read_answer(await post_once(wanted, network=network, tls=tls), what)
 

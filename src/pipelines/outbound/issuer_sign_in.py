@@ -20,7 +20,7 @@ from pipelines.outbound.issuer_keys import (
     HEADERS,
     MAX_BYTES,
     NotFetched,
-    discovered,
+    discover_issuer,
     read_answer,
     url_in,
 )
@@ -102,7 +102,7 @@ class IssuerSignIn:
         async with self._exchanges:
             answer = await post_once(post, network=self._network, tls=self._tls)
         if isinstance(answer, Answer) and 400 <= answer.status < 500:
-            raise SignInRefused(f"{self._issuer} did not take the code: {_said(answer)}. Sign in again.")
+            raise SignInRefused(f"{self._issuer} refused the code: {_refusal_text(answer)}. Sign in again.")
         try:
             told = read_answer(answer, "its answer to the code")
         except NotFetched as failed:
@@ -114,19 +114,19 @@ class IssuerSignIn:
 
     async def _endpoint(self, name: str) -> str:
         try:
-            return url_in(await self._published(), name)
+            return url_in(await self._load_document(), name)
         except NotFetched as failed:
             raise IssuerUnavailable(
                 f"{self._issuer} cannot be asked: {failed}. Try again in {APART_S:g} s, or use a key."
             ) from None
 
-    async def _published(self) -> JsonObject:
+    async def _load_document(self) -> JsonObject:
         async with self._asking:
             age_s = self._clock() - self._asked_at if self._asked_at is not None else float("inf")
             if age_s > (FRESH_S if self._document is not None else APART_S):
                 self._asked_at = self._clock()
                 try:
-                    self._document = await discovered(self._issuer, network=self._network, tls=self._tls)
+                    self._document = await discover_issuer(self._issuer, network=self._network, tls=self._tls)
                 except NotFetched as failed:
                     self._trouble = str(failed)
         if self._document is None:
@@ -144,7 +144,7 @@ class IssuerSignIn:
         return b64encode(both.encode()).decode()
 
 
-def _said(answer: Answer) -> str:
+def _refusal_text(answer: Answer) -> str:
     """The issuer's own words for a refusal (RFC 6749, 5.2)."""
     try:
         told = loads(answer.body[:MAX_BYTES])

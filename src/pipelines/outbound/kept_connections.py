@@ -36,7 +36,7 @@ IDEMPOTENT = frozenset(("GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUE
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class KeptRequest:
     method: str
     target: str  # path and query as they are sent
     headers: Mapping[str, str] = field(repr=False)  # with secrets among them
@@ -79,7 +79,7 @@ class KeptConnections:
         self._free: list[_Connection] = []
         self._is_closed = False
 
-    async def ask(self, asked: Asked) -> Answer | NoAnswer:
+    async def ask(self, asked: KeptRequest) -> Answer | NoAnswer:
         """Never raises for what the other side does; cancelling it closes the connection."""
         headers = asked.headers.items()
         if not asked.target.isascii() or any(not is_sendable(name, value) for name, value in headers):
@@ -107,8 +107,8 @@ class KeptConnections:
         while self._free:
             await self._free.pop().plain.aclose()
 
-    async def _exchange(self, asked: Asked, progress: Progress) -> None:
-        connection = await self._kept()
+    async def _exchange(self, asked: KeptRequest, progress: Progress) -> None:
+        connection = await self._take_kept()
         if connection is not None:
             try:
                 return await self._ask_over(connection, asked, progress)
@@ -116,9 +116,9 @@ class KeptConnections:
                 if asked.method not in IDEMPOTENT:
                     raise BrokenOff from error
                 progress.is_sending = False
-        return await self._ask_over(await self._connected(asked.timeout_s), asked, progress)
+        return await self._ask_over(await self._connect(asked.timeout_s), asked, progress)
 
-    async def _kept(self) -> _Connection | None:
+    async def _take_kept(self) -> _Connection | None:
         """The one that was used last; those that have waited too long or were closed are let go."""
         while self._free:
             connection = self._free.pop()
@@ -127,7 +127,7 @@ class KeptConnections:
             await connection.plain.aclose()
         return None
 
-    async def _connected(self, timeout_s: float) -> _Connection:
+    async def _connect(self, timeout_s: float) -> _Connection:
         host = self._origin.raw_host.decode("ascii")
         timeout_s = min(CONNECT_TIMEOUT_S, timeout_s)
         plain = await self._network.connect_tcp(host, port_of(self._origin), timeout=timeout_s)
@@ -140,10 +140,10 @@ class KeptConnections:
                 raise
         return _Connection(plain=plain, stream=stream)
 
-    async def _ask_over(self, connection: _Connection, asked: Asked, progress: Progress) -> None:
+    async def _ask_over(self, connection: _Connection, asked: KeptRequest, progress: Progress) -> None:
         is_kept = False
         try:
-            is_kept = await self._sent_and_read(connection, asked, progress)
+            is_kept = await self._send_and_read(connection, asked, progress)
         finally:
             if is_kept and not self._is_closed and len(self._free) < MOST_KEPT:
                 connection.is_used, connection.free_since = True, self._clock()
@@ -151,7 +151,7 @@ class KeptConnections:
             else:
                 await connection.plain.aclose()
 
-    async def _sent_and_read(self, connection: _Connection, asked: Asked, progress: Progress) -> bool:
+    async def _send_and_read(self, connection: _Connection, asked: KeptRequest, progress: Progress) -> bool:
         """Whether the connection can be used again."""
         progress.answer = answer = IncomingAnswer(
             asked.most_bytes, asked.most_bytes, has_no_body=asked.method == "HEAD", may_go_on=True

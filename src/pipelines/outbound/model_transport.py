@@ -53,7 +53,7 @@ class ModelTransport(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         try:
-            answer = await self._sent(request)
+            answer = await self._send(request)
         except AddressRefused as refused:
             raise ModelCallFailed(Failure.UNAVAILABLE, f"{refused}; {refused.hint}", tokens=0) from refused
         except (httpcore2.ConnectError, httpcore2.ConnectTimeout, httpcore2.PoolTimeout) as error:
@@ -65,9 +65,9 @@ class ModelTransport(httpx2.AsyncBaseTransport):
             httpcore2.TimeoutException,
             OSError,
         ) as error:
-            raise _broken() from error
+            raise _broken_connection() from error
         try:
-            body = await self._whole(answer)
+            body = await self._read_whole(answer)
         finally:
             await asyncio.shield(answer.aclose())
         headers = [(name, value) for name, value in answer.headers if name.decode().lower() not in _CLOSED]
@@ -89,7 +89,7 @@ class ModelTransport(httpx2.AsyncBaseTransport):
             )
         return self._opened
 
-    async def _sent(self, request: httpx2.Request) -> httpcore2.Response:
+    async def _send(self, request: httpx2.Request) -> httpcore2.Response:
         request.headers["accept-encoding"] = "identity"
         url = request.url
         return await self._pool.handle_async_request(
@@ -104,7 +104,7 @@ class ModelTransport(httpx2.AsyncBaseTransport):
             )
         )
 
-    async def _whole(self, answer: httpcore2.Response) -> bytes:
+    async def _read_whole(self, answer: httpcore2.Response) -> bytes:
         """Reading stops at the limit, before anything is made of it."""
         if 300 <= answer.status < 400:
             message = f"it answered with a redirect (status {answer.status}), which is not followed"
@@ -126,7 +126,7 @@ class ModelTransport(httpx2.AsyncBaseTransport):
             httpcore2.TimeoutException,
             OSError,
         ) as error:
-            raise _broken() from error
+            raise _broken_connection() from error
         _check_parts(found)
         return bytes(found)
 
@@ -140,7 +140,7 @@ def _check_parts(body: bytearray) -> None:
         raise ModelCallFailed(Failure.TOO_LARGE, message)
 
 
-def _broken() -> ModelCallFailed:
+def _broken_connection() -> ModelCallFailed:
     """Whether it was answered, and billed, nobody knows."""
     message = "the connection broke before there was a whole answer"
     return ModelCallFailed(Failure.UNAVAILABLE, message, is_worth_retry=True)

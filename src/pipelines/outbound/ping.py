@@ -23,10 +23,10 @@ _SHORT_CIRCUIT = (
 _STATUS_HINTS = {
     400: f"the ping seems to have been read as a dispatch: {_SHORT_CIRCUIT}",
     404: "the host answers, but not at this path: the endpoint URL must include the route, such as /dispatch",
-    405: "there is something at this path, but it does not take POST: check the route",
+    405: "this path does not accept POST: check the route",
     408: "the agent took too long to read the ping",
     413: "the agent or a proxy in front of it limits bodies to less than a ping",
-    415: "the agent must take application/json",
+    415: "the agent must accept application/json",
     422: f"the ping seems to have been read as a dispatch: {_SHORT_CIRCUIT}",
     429: "the agent limits its callers; try again later",
     500: f"see the agent's log; if it failed on reading the ping: {_SHORT_CIRCUIT}",
@@ -85,7 +85,7 @@ def _success(answer: Answer) -> _Finding:
     """Any 2xx passes, with or without a body; but a web page is never an agent."""
     if "html" in answer.headers.get("content-type", "").lower():
         problem = f"the answer ({answer.status}) is an HTML page, not an agent's"
-        return _Finding(problem, "a login or landing page may stand there; check the endpoint URL")
+        return _Finding(problem, "it may be a login or landing page; check the endpoint URL")
     if b'"final_response"' in answer.body:
         return _Finding(hint=f"the agent ran on the ping as if it were a dispatch: {_SHORT_CIRCUIT}")
     return _Finding()
@@ -104,5 +104,5 @@ def _error_status(answer: Answer, *, has_auth_header: bool, secrets: Sequence[st
 
 def _auth_hint(*, has_auth_header: bool) -> str:
     if has_auth_header:
-        return "the agent does not take the auth header's value: is it whole, as in `Bearer <token>`?"
-    return "the agent wants to be authenticated: set its auth_header_name and auth_header_value"
+        return "the agent refuses the auth header's value: is it complete, as in `Bearer <token>`?"
+    return "the agent requires authentication: set its auth_header_name and auth_header_value"

@@ -109,13 +109,13 @@ async def post_once(post: Post, *, network: AsyncNetworkBackend, tls: ssl.SSLCon
         return NoAnswer(trouble=Trouble.UNSENDABLE, detail=detail, reached="no")
     progress = Progress(post.most_bytes)
     try:
-        return await _answered(post, url, progress, network, tls)
+        return await _post(post, url, progress, network, tls)
     except BaseException:  # also where it is cancelled
         progress.answer.close()
         raise
 
 
-async def _answered(
+async def _post(
     post: Post, url: URL, progress: Progress, network: AsyncNetworkBackend, tls: ssl.SSLContext
 ) -> Answer | NoAnswer:
     try:

@@ -77,7 +77,7 @@ class StreamedAnswer:
                 raise UpstreamFailed("what came back is not HTTP") from None
         self._around += len(data) - sum(map(len, self._parts))
         if self._around > (MAX_HEAD_BYTES if self._is_head else MAX_FRAMING_BYTES):
-            raise UpstreamFailed("the answer has more around its content than there is in it")
+            raise UpstreamFailed("the answer has more framing than content")
 
     def _end(self) -> None:
         framed = {"content-length", "transfer-encoding"} & {name for name, _ in self.headers}

@@ -5,10 +5,10 @@ from typing import Any
 
 from pipelines.core.text.json_text import JsonObject, dumps, loads_own
 from pipelines.core.text.problems import Refused
-from pipelines.processes.world_jobs import checked_world, state_of, told_row, toolset_of, world_parts
+from pipelines.processes.world_jobs import checked_world, row_json, state_of, toolset_of, world_parts
 
 
-def world_told(data: bytes, *, agent: JsonObject, size: str, rng_seed: int, now: str) -> Iterator[bytes]:
+def world_brief(data: bytes, *, agent: JsonObject, size: str, rng_seed: int, now: str) -> Iterator[bytes]:
     """What a model is told of a world that is to be made, or changed. `data` is not looked at."""
     from pipelines.core.worlds.by_model.told import told_tools, told_types
     from pipelines.core.worlds.by_model.world_question import WorldBrief
@@ -33,7 +33,7 @@ def world_told(data: bytes, *, agent: JsonObject, size: str, rng_seed: int, now:
     yield dumps(brief.as_json())
 
 
-def world_written(
+def check_written_world(
     data: bytes, *, agent: JsonObject, now: str, notes: list[str], said: str | None
 ) -> Iterator[bytes]:
     """A world that a model wrote, on the second line, checked as one that somebody pastes."""
@@ -43,7 +43,7 @@ def world_written(
     yield from world_parts(toolset, state_of(first), after, now, notes=tuple(notes), said=said)
 
 
-def rows_told(
+def rows_brief(
     data: bytes,
     *,
     agent: JsonObject,
@@ -80,7 +80,7 @@ def rows_told(
     yield dumps(brief.as_json())
 
 
-def rows_written(
+def prove_written_rows(
     data: bytes,
     *,
     agent: JsonObject,
@@ -102,7 +102,7 @@ def rows_written(
     proved = 0
     for number, draft in enumerate(drafts, drafted + 1):
         row = proved_draft(draft, ground, bucket=bucket, now=now, earlier_texts=texts)
-        told = told_row(row, toolset, now)
+        told = row_json(row, toolset, now)
         yield dumps(told | {"draft": number})
         if isinstance(row, ProvedRow) and told["status"] == "kept":
             texts.append(row.draft.user_instruction)
@@ -111,4 +111,4 @@ def rows_written(
             return
 
 
-AUTHORING_JOBS = (world_told, world_written, rows_told, rows_written)
+AUTHORING_JOBS = (world_brief, check_written_world, rows_brief, prove_written_rows)

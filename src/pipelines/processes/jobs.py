@@ -244,7 +244,7 @@ def openapi_tools(data: bytes) -> Iterator[bytes]:
         gc.enable()
 
 
-def hidden_secrets(data: bytes, *, secrets: dict[str, str], is_json: bool) -> Iterator[bytes]:
+def hide_secrets(data: bytes, *, secrets: dict[str, str], is_json: bool) -> Iterator[bytes]:
     """What code sends, without the values of its agent's secrets."""
     from pipelines.core.code.redaction import Redaction
 
@@ -290,7 +290,7 @@ JOBS: Mapping[str, Callable[..., Iterator[bytes]]] = {
     job.__name__: job
     for job in (
         *(read_json, upload_head, upload_rows, preview_rows, canonical_hash, agent_reply, entry_file),
-        hidden_secrets,
+        hide_secrets,
         *(matrix_report, heatmap, heatmap_page, heatmap_cell, compare_matrices, report_flags, batch_report),
         *(skill_spans, scenario_drafts, cassette_calls, openapi_tools, recorded_runs),
         *WORLD_JOBS,

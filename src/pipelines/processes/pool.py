@@ -120,14 +120,14 @@ class _Helper:
         except (EOFError, ConnectionError):
             self.end()
             if not was_idle or self._ended_by == -signal.SIGPROF:
-                raise self._gone(job) from None
+                raise self._end_reason(job) from None
         try:  # it may have been ended while it was idle: once more, by a new one
             return self._work(parts, job, data)
         except (EOFError, ConnectionError):
             self.end()
-            raise self._gone(job) from None
+            raise self._end_reason(job) from None
 
-    def _gone(self, job: Job) -> TookTooMuch:
+    def _end_reason(self, job: Job) -> TookTooMuch:
         if self._ended_by == -signal.SIGPROF:
             return TookTooMuch("time", f"{job.limit_s:g} s")
         return TookTooMuch("crash", f"{_size(self._memory_of(job))} of memory")
@@ -168,7 +168,7 @@ class _Helper:
 
     def _problem(self, kind: bytes, body: bytes, job: Job) -> Exception:
         if kind == frames.REFUSED:
-            return _refused(loads_own(body))
+            return _refusal(loads_own(body))
         if kind == frames.UNREADABLE:
             return InvalidJson(body.decode())
         if kind == frames.OUT_OF_MEMORY:
@@ -231,7 +231,7 @@ def _ask(connection: socket.socket, job: Job, data: Input, memory_bytes: int) ->
     frames.send(connection, frames.INPUT, data if isinstance(data, bytes) else b"")
 
 
-def _refused(told: Json) -> Refused:
+def _refusal(told: Json) -> Refused:
     assert isinstance(told, dict)
     problems = [Problem(**problem) for problem in told["problems"]]  # type: ignore[union-attr, arg-type]
     return Refused(problems, str(told["what"]), total=int(str(told["total"])))

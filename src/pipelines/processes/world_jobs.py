@@ -19,7 +19,7 @@ MOST_ADVISORIES = 200  # told; the others are counted
 MOST_NOTES = 100
 
 
-def world_made(data: bytes, *, agent: JsonObject, size: str, rng_seed: int, now: str) -> Iterator[bytes]:
+def make_world(data: bytes, *, agent: JsonObject, size: str, rng_seed: int, now: str) -> Iterator[bytes]:
     """A world, what is to be told of it, and how it differs from the one that `data` has."""
     from pipelines.core.worlds.make_world import make_world
 
@@ -28,7 +28,7 @@ def world_made(data: bytes, *, agent: JsonObject, size: str, rng_seed: int, now:
     yield from world_parts(toolset, state_of(data), made.state, now, notes=made.notes)
 
 
-def world_refined(
+def refine_world(
     data: bytes, *, agent: JsonObject, size: str, rng_seed: int, now: str, prompt: str
 ) -> Iterator[bytes]:
     """The world that `data` has, changed as the prompt says."""
@@ -40,7 +40,7 @@ def world_refined(
     yield from world_parts(toolset, state_of(data), refined.state, now, said=refined.changes_text)
 
 
-def world_pasted(data: bytes, *, agent: JsonObject, now: str, is_body: bool) -> Iterator[bytes]:
+def check_pasted_world(data: bytes, *, agent: JsonObject, now: str, is_body: bool) -> Iterator[bytes]:
     """A world that somebody wrote, checked whole. First which revision they had looked at, if they say so.
 
     `is_body`: it stands in a request, `{state, revision?}`.
@@ -79,7 +79,7 @@ def checked_world(toolset: "Toolset", state: Json) -> JsonObject:
     return state
 
 
-def worlds_compared(data: bytes) -> Iterator[bytes]:
+def compare_worlds(data: bytes) -> Iterator[bytes]:
     """How the world of the second line differs from that of the first."""
     from pipelines.core.ledger.world_difference import world_difference
 
@@ -94,7 +94,7 @@ def world_tables(data: bytes, *, only: str | None, first: int, most: int) -> Ite
     yield dumps(world_tables(state_of(data), only=only, first=first, most=most))
 
 
-def world_rows(
+def make_rows(
     data: bytes,
     *,
     agent: JsonObject,
@@ -135,7 +135,7 @@ def world_rows(
         # Those that are passed over were counted by whoever stored them: the time is for new ones.
         until = until or time.process_time() + budget_s
         row = prove_row(toolset, state, draft, now=now, earlier_texts=texts, ground=ground)
-        told = told_row(row, toolset, now)
+        told = row_json(row, toolset, now)
         yield dumps(told | {"draft": number})
         if isinstance(row, ProvedRow) and told["status"] == "kept":
             texts.append(draft.user_instruction)
@@ -148,7 +148,7 @@ def world_rows(
     yield dumps(end | {"notes": [*notes[:MOST_NOTES]]})
 
 
-def rows_covered(data: bytes, *, agent: JsonObject) -> Iterator[bytes]:
+def row_coverage(data: bytes, *, agent: JsonObject) -> Iterator[bytes]:
     """What rows are about, counted; each line is the proof of one."""
     from pipelines.core.worlds.coverage import coverage
     from pipelines.core.worlds.shapes import DraftRow
@@ -230,7 +230,7 @@ def world_parts(
     yield dumps(world_difference(before, after).as_json())
 
 
-def told_row(row: "ProvedRow | RejectedRow", toolset: "Toolset", now: str) -> JsonObject:
+def row_json(row: "ProvedRow | RejectedRow", toolset: "Toolset", now: str) -> JsonObject:
     from pipelines.core.worlds.shapes import ProvedRow
 
     asked: JsonObject = {"user_instruction": row.draft.user_instruction}
@@ -264,6 +264,6 @@ def _seed_of(draft: "DraftRow", toolset: "Toolset", now: str) -> JsonObject:
 
 
 WORLD_JOBS = (
-    *(world_made, world_refined, world_pasted, worlds_compared, world_tables),
-    *(world_rows, rows_covered),
+    *(make_world, refine_world, check_pasted_world, compare_worlds, world_tables),
+    *(make_rows, row_coverage),
 )

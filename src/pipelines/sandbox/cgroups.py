@@ -103,7 +103,7 @@ class Groups:
         return found
 
 
-def opened(setting: str, kernel: Kernel | None = None) -> Groups:
+def open_groups(setting: str, kernel: Kernel | None = None) -> Groups:
     """The groups of a setting, tried out; raises CannotUse with words for the operator."""
     kernel = kernel or Kernel()
     try:
@@ -112,7 +112,7 @@ def opened(setting: str, kernel: Kernel | None = None) -> Groups:
         _try(groups)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        raise CannotUse(f"{where}{error.strerror or error}; it must be ours ({_DELEGATE})") from None
+        raise CannotUse(f"{where}{error.strerror or error}; this server must own it ({_DELEGATE})") from None
     return groups
 
 
@@ -184,7 +184,7 @@ def _named_groups(folder: Path, kernel: Kernel) -> Groups:
         inner = folder.relative_to(below[0]) if below else None
         found = {name: mounts[name] / inner for name in _WANTED[1:] if inner is not None and name in mounts}
         return _version_1({"memory": folder, **found})
-    raise CannotUse("is no folder of a cgroup file system that limits memory")
+    raise CannotUse("is not a folder of a cgroup file system that limits memory")
 
 
 def _own_groups(kernel: Kernel) -> Groups:
@@ -220,7 +220,7 @@ def _version_1(places: Mapping[str, Path]) -> Groups:
 def _version_2(folder: Path) -> Groups:
     available = (folder / "cgroup.controllers").read_text().split()
     if "memory" not in available:
-        raise CannotUse(f"the controller of memory is not delegated to it ({_DELEGATE})")
+        raise CannotUse(f"the memory controller is not delegated to it ({_DELEGATE})")
     found = [name for name in _WANTED if name in available]
     try:
         _write(folder / "cgroup.subtree_control", " ".join(f"+{name}" for name in found), is_needed=True)

@@ -139,7 +139,7 @@ class Environments:
     def _words(self, said: str) -> str:
         """uv's own, without the addresses of indexes (which may hold a password) and our folders."""
         plain = _ADDRESS.sub("[address]", said).replace(str(self._directory), "…")
-        return plain.strip()[:LONGEST_WORDS] or "uv failed without a word"
+        return plain.strip()[:LONGEST_WORDS] or "uv failed and printed nothing"
 
 
 def _uv_executable() -> str:

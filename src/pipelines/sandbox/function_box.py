@@ -14,13 +14,13 @@ from typing import Any
 
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads
 from pipelines.sandbox import recipe
-from pipelines.sandbox.door import Serve
+from pipelines.sandbox.code_errors import out_of_memory, read_frame, without_frame
+from pipelines.sandbox.host_listener import Serve
 from pipelines.sandbox.job import MEBIBYTE, CodeError, CodeErrorKind, Limits
 from pipelines.sandbox.pool import SandboxPool
 from pipelines.sandbox.recipe import Layout
-from pipelines.sandbox.sandbox import Ended
-from pipelines.sandbox.stock import Held
-from pipelines.sandbox.verdicts import out_of_memory, read_frame, without_frame
+from pipelines.sandbox.sandbox import JobEnded
+from pipelines.sandbox.warm_sandboxes import HeldSandbox
 
 LOADS_WITHIN_S = 60.0  # imports of large packages on a cold machine take ten of them
 #: Of the process that imports and forks, in all its life: it needs a few milliseconds for a call, so what is
@@ -48,7 +48,7 @@ class Program:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answered:
+class FunctionAnswer:
     """What came of a message: a value or an error, and what was printed meanwhile."""
 
     value: Json
@@ -57,10 +57,10 @@ class Answered:
     stderr: str = ""
 
 
-class CannotLoad(Exception):
+class LoadFailed(Exception):
     """The modules cannot be imported; what came of it."""
 
-    def __init__(self, answered: Answered) -> None:
+    def __init__(self, answered: FunctionAnswer) -> None:
         super().__init__(answered.error.message if answered.error else "")
         self.answered = answered
 
@@ -76,7 +76,7 @@ def layout_of(program: Program) -> Layout:
 
 
 class FunctionBox:
-    def __init__(self, pool: SandboxPool, held: Held, program: Program) -> None:
+    def __init__(self, pool: SandboxPool, held: HeldSandbox, program: Program) -> None:
         self.program = program
         self._pool = pool
         self._held = held
@@ -95,18 +95,20 @@ class FunctionBox:
         program = self.program
         port = self._held.sandbox.port
         message = {
-            **self._pool.surroundings(self._held, program.environment, dict(program.env) | proxied(port)),
+            **self._pool.driver_context(
+                self._held, program.environment, dict(program.env) | proxy_variables(port)
+            ),
             "files": list(program.files),
             "limits": self._pool.limits(program.limits) | {"cpu_s": OWN_CPU_S},
             "is_isolated": self._held.folder is None,
         }
         limits = replace(program.limits, wall_s=LOADS_WITHIN_S)
-        answered = await self._answered(message, limits, program.import_serve())
+        answered = await self._exchange(message, limits, program.import_serve())
         if answered.error is not None:
-            raise CannotLoad(answered)
+            raise LoadFailed(answered)
         self.forks = answered.value is True
 
-    async def ask(self, message: JsonObject, serve: Serve, wall_s: float | None = None) -> Answered:
+    async def ask(self, message: JsonObject, serve: Serve, wall_s: float | None = None) -> FunctionAnswer:
         """One call, or a look at the functions."""
         program = self.program
         limits = replace(program.limits, wall_s=wall_s or program.limits.wall_s)
@@ -114,16 +116,16 @@ class FunctionBox:
         whole = {**message, **told}
         self._calls += 1
         self.is_reusable = False
-        answered = await self._answered(whole, limits, serve)
+        answered = await self._exchange(whole, limits, serve)
         if self.forks and self._has_answered and self.is_alive:
             self.is_reusable = await self._is_clean() and self._calls < MOST_CALLS
         return answered
 
-    async def _answered(self, message: dict[str, Any], limits: Limits, serve: Serve) -> Answered:
+    async def _exchange(self, message: dict[str, Any], limits: Limits, serve: Serve) -> FunctionAnswer:
         sandbox = self._held.sandbox
         self._has_answered = False
         ended = await sandbox.ask(message, limits, serve, read=self._read)
-        return Answered(
+        return FunctionAnswer(
             value=ended.value,
             error=self._error(ended, limits),
             stdout=sandbox.stdout.taken(),
@@ -134,7 +136,7 @@ class FunctionBox:
         self._has_answered = True
         return _read(frame, limits)
 
-    def _error(self, ended: Ended, limits: Limits) -> CodeError | None:
+    def _error(self, ended: JobEnded, limits: Limits) -> CodeError | None:
         error, group = ended.error, self._held.group
         if error is not None and error.kind is CodeErrorKind.KILLED and group is not None:
             return out_of_memory(limits) if group.was_exhausted() else error
@@ -153,7 +155,7 @@ class FunctionBox:
         await self._pool.discard(self._held)
 
 
-def _any(value: Json) -> Json | CodeError:
+def _accept_any(value: Json) -> Json | CodeError:
     return value
 
 
@@ -167,10 +169,10 @@ def _read(frame: bytes, limits: Limits) -> tuple[Any, CodeError | None]:
     return _read_any(frame, limits)
 
 
-_read_any = partial(read_frame, checked=_any)
+_read_any = partial(read_frame, checked=_accept_any)
 
 
-def proxied(port: int) -> dict[str, str]:
+def proxy_variables(port: int) -> dict[str, str]:
     """Where programs look for a proxy. It answers those that may reach nothing, too, with the reason."""
     url = f"http://127.0.0.1:{port}"
     names = ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")

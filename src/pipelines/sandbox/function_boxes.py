@@ -8,8 +8,8 @@ from weakref import WeakSet
 
 from pipelines.core.limits.fair_slots import FairSlots, SlotHolder
 from pipelines.core.text.json_text import JsonObject
-from pipelines.sandbox.door import Serve
-from pipelines.sandbox.function_box import Answered, CannotLoad, FunctionBox, Program, layout_of
+from pipelines.sandbox.function_box import FunctionAnswer, FunctionBox, LoadFailed, Program, layout_of
+from pipelines.sandbox.host_listener import Serve
 from pipelines.sandbox.job import CodeError, CodeErrorKind
 from pipelines.sandbox.pool import SandboxPool
 from pipelines.sandbox.sandbox import StartFailed
@@ -38,17 +38,17 @@ class FunctionBoxes:
 
     async def ask(
         self, program: Program, message: JsonObject, serve: Serve, *, wall_s: float | None = None
-    ) -> Answered:
+    ) -> FunctionAnswer:
         """What came of it. A cancelled one is killed. The time is the call's own, not that of waiting for a
         turn or of importing."""
         async with self._slots.slot(SlotHolder(program.org_id)):
-            box = self._taken(program)
+            box = self._take_idle(program)
             try:
-                box = box or await self._started(program)
-            except CannotLoad as error:
+                box = box or await self._start_box(program)
+            except LoadFailed as error:
                 return error.answered
             except StartFailed as error:
-                return Answered(value=None, error=_not_started(str(error)))
+                return FunctionAnswer(value=None, error=_not_started(str(error)))
             self.busy += 1
             try:
                 return await box.ask(message, serve, wall_s)
@@ -71,7 +71,7 @@ class FunctionBoxes:
         while self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _taken(self, program: Program) -> FunctionBox | None:
+    def _take_idle(self, program: Program) -> FunctionBox | None:
         for box in reversed(self._idle):
             if box.program is program:
                 self._idle.remove(box)
@@ -80,10 +80,10 @@ class FunctionBoxes:
                 if box.is_alive:
                     return box
                 self._in_background(box.close())
-                return self._taken(program)
+                return self._take_idle(program)
         return None
 
-    async def _started(self, program: Program) -> FunctionBox:
+    async def _start_box(self, program: Program) -> FunctionBox:
         box = FunctionBox(self._pool, await self._pool.open_sandbox(layout_of(program)), program)
         try:
             await box.load()
@@ -106,8 +106,8 @@ class FunctionBoxes:
         if any(box.program is program for box in self._idle):
             return
         try:
-            box = await self._started(program)
-        except (CannotLoad, StartFailed) as error:
+            box = await self._start_box(program)
+        except (LoadFailed, StartFailed) as error:
             _log.info("a sandbox could not be started ahead: %s", error)  # whoever needs one will hear why
             return
         if box.forks and not self._is_closed and program not in self._gone:

@@ -46,12 +46,12 @@ class HeldCommands:
         self._folder = folder
         self._pool: SandboxPool | None = None
         self._starting = asyncio.Lock()
-        self._held: list[_Held] = []
+        self._held: list[_RunningCommand] = []
 
     @asynccontextmanager
     async def open(self, command: Command) -> AsyncIterator["HeldPipes"]:
         """Raises CannotStart."""
-        pool = await self._started()
+        pool = await self._start_pool()
         self._make_room(pool.at_once, command.org_id)
         connected: asyncio.Future[socket.socket] = asyncio.get_running_loop().create_future()
         is_over = asyncio.Event()
@@ -63,14 +63,14 @@ class HeldCommands:
 
         place = SlotHolder(command.org_id)
         running = asyncio.create_task(pool.run(self._job(command), serve=serve, place=place))
-        held = _Held(command=command, running=running)
+        held = _RunningCommand(command=command, running=running)
         self._held.append(held)
         running.add_done_callback(lambda _: self._forget(held))
         first: set[asyncio.Future[Any]] = {running, connected}
         try:
             await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
             if not connected.done():
-                raise CannotStart(_told(running.result()))
+                raise CannotStart(_end_reason(running.result()))
             with connected.result().dup() as connection:  # the other is closed with the sandbox
                 held.pipes = HeldPipes(connection, running)
                 yield held.pipes
@@ -84,7 +84,7 @@ class HeldCommands:
         if self._pool is not None:
             await self._pool.close()
 
-    async def _started(self) -> SandboxPool:
+    async def _start_pool(self) -> SandboxPool:
         async with self._starting:
             if self._pool is None:
                 pool = self._make_pool()
@@ -104,7 +104,7 @@ class HeldCommands:
         elif len(self._held) >= most:
             self._end_one(self._held, f"this server has {most} programs running, the most at a time,")
 
-    def _end_one(self, among: "list[_Held]", full: str) -> None:
+    def _end_one(self, among: "list[_RunningCommand]", full: str) -> None:
         idle = [one for one in among if one.pipes is not None and one.command.use.is_idle]
         if not idle:
             raise CannotStart(f"{full} and each is being called: call again in a moment, {_ELSEWHERE}")
@@ -113,7 +113,7 @@ class HeldCommands:
         assert longest.pipes is not None
         longest.pipes.end()
 
-    def _forget(self, held: "_Held") -> None:
+    def _forget(self, held: "_RunningCommand") -> None:
         if held in self._held:
             self._held.remove(held)
 
@@ -158,17 +158,17 @@ class HeldPipes:
         await asyncio.wait({self._running}, timeout=_ENDS_WITHIN_S)
         if not self._running.done() or self._running.cancelled():
             return "it closed its output"
-        return _told(self._running.result())
+        return _end_reason(self._running.result())
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class _Held:
+class _RunningCommand:
     command: Command
     running: "asyncio.Task[CodeOutcome]"
     pipes: HeldPipes | None = None  # while it starts
 
 
-def _told(outcome: CodeOutcome) -> str:
+def _end_reason(outcome: CodeOutcome) -> str:
     if outcome.error is not None:
         ended = outcome.error.message
     else:

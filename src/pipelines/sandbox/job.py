@@ -41,7 +41,7 @@ def parse_entrypoint(text: str) -> Entrypoint:
     found = _ENTRYPOINT.fullmatch(text)
     if found is None:
         raise BadEntrypoint(
-            f"{text[:100]!r} is no entrypoint: write a Python file and a function, as agent.py:run"
+            f"{text[:100]!r} is not an entrypoint: write a Python file and a function, as agent.py:run"
         )
     return Entrypoint(found["file"], found["function"] or DEFAULT_FUNCTION)
 

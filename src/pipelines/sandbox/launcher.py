@@ -1,8 +1,8 @@
 """The process that starts sandboxes: small, single-threaded, and their parent for as long as it lives.
 
-Run as a script by `launching.py`, which is the only one to talk to it. It exists because a server is large to
-fork, has threads (so nothing may run between its fork and exec), and because sandboxes die with the *thread*
-that started them. Needs the standard library only; runs with the rights of the server.
+Run as a script by `launcher_client.py`, which alone talks to it. A process of its own, because a server is
+large to fork and has threads (so nothing may run between its fork and exec), and because sandboxes die with
+the *thread* that started them. Needs the standard library only; runs with the rights of the server.
 """
 
 import ctypes

@@ -54,7 +54,7 @@ def mount_memory(stage: str, *, uid: int, size: int) -> None:
 def _mount(kind: str, target: str, source: str, options: str) -> None:
     os.mkdir(target)
     given = (source.encode(), target.encode(), kind.encode(), _MS_NOSUID | _MS_NODEV, options.encode())
-    _checked(_libc.mount(*given), f"mount {kind}")
+    _check(_libc.mount(*given), f"mount {kind}")
 
 
 def _clone_owned(below: int, target: str, uid: int) -> None:
@@ -97,10 +97,10 @@ def _mapping(on_disk: int, seen: int) -> int:
 
 
 def _call(number: int, *arguments: Any, what: str) -> int:
-    return _checked(_libc.syscall(number, *arguments), what)
+    return _check(_libc.syscall(number, *arguments), what)
 
 
-def _checked(result: int, what: str) -> int:
+def _check(result: int, what: str) -> int:
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")

@@ -131,7 +131,7 @@ class Watched:
     first_look_s: float = 0.0  # not before: most calls of a function are over sooner, and looking takes time
 
 
-def _over(watched: Watched, stopped: threading.Event) -> Over | None:
+def _limit_exceeded(watched: Watched, stopped: threading.Event) -> Over | None:
     whole_at = time.perf_counter() + watched.first_look_s
     while not stopped.wait(SOCKETS_EVERY_S):
         if watched.sockets is not None and sockets(watched.pid) > watched.sockets:
@@ -150,7 +150,7 @@ def _over(watched: Watched, stopped: threading.Event) -> Over | None:
 
 
 def _watch(watched: Watched, stopped: threading.Event) -> None:
-    over = _over(watched, stopped)
+    over = _limit_exceeded(watched, stopped)
     if over is not None:
         watched.kill(over)  # here: the event loop may be busy
 

@@ -13,24 +13,24 @@ from typing import Any, Literal, TypeAlias
 from pipelines.core.limits.fair_slots import FairSlots, SlotHolder
 from pipelines.sandbox import recipe
 from pipelines.sandbox.cgroups import Groups
-from pipelines.sandbox.door import Serve
+from pipelines.sandbox.code_errors import out_of_memory
+from pipelines.sandbox.host_listener import Serve
 from pipelines.sandbox.job import CodeError, CodeErrorKind, CodeJob, CodeOutcome, Isolation, Limits
-from pipelines.sandbox.launching import Launcher
+from pipelines.sandbox.launcher_client import Launcher
 from pipelines.sandbox.memory import NICE
 from pipelines.sandbox.probe import Probe, probe_with
 from pipelines.sandbox.recipe import Interpreter, Layout
-from pipelines.sandbox.sandbox import Ended, StartFailed
-from pipelines.sandbox.stock import Held, Stock, Way
-from pipelines.sandbox.verdicts import out_of_memory
+from pipelines.sandbox.sandbox import JobEnded, StartFailed
+from pipelines.sandbox.warm_sandboxes import HeldSandbox, SandboxSetup, WarmSandboxes
 from pipelines.wire.names import ENV_PROXY_URL, ENV_RUN_TOKEN, ENV_TASK_INPUT
 
 #: "required": no isolation, no code. "preferred": the operator's unsafe flag, code runs either way.
 #: "none": code is never isolated.
-Wanted: TypeAlias = Literal["required", "preferred", "none"]
+IsolationSetting: TypeAlias = Literal["required", "preferred", "none"]
 
-Begins: TypeAlias = Callable[[], Awaitable[None]]
+OnBegin: TypeAlias = Callable[[], Awaitable[None]]
 
-__all__ = ["CannotIsolate", "SandboxPool", "Serve", "Wanted"]
+__all__ = ["CannotIsolate", "IsolationSetting", "SandboxPool", "Serve"]
 
 AT_ONCE_PER_CORE = 4  # most of them wait for their tools
 _MOVE = "move the data directory and the database to a folder of their own"
@@ -60,7 +60,7 @@ class SandboxPool:
     def __init__(
         self,
         *,
-        isolation: Wanted = "required",
+        isolation: IsolationSetting = "required",
         warm: int = 2,
         most_warm: int = 8,
         most_running: int | None = None,
@@ -76,7 +76,7 @@ class SandboxPool:
         self.at_once = most_running or most_at_once()
         self._running = FairSlots(self.at_once, guests=-(-self.at_once // 4))
         self._launcher = Launcher()
-        self._stock: Stock | None = None
+        self._stock: WarmSandboxes | None = None
         #: What was found out at the start; None before.
         self.probe: Probe | None = None
 
@@ -110,7 +110,7 @@ class SandboxPool:
             self.probe = Probe(is_isolated=False, reason="isolation was switched off by the operator")
         else:
             self.probe = await probe_with(self._launcher)
-        seen = recipe.unhidable(self._hidden, self.python) if self.probe.is_isolated else None
+        seen = recipe.first_exposed(self._hidden, self.python) if self.probe.is_isolated else None
         if seen is not None:
             reason = f"code would see {seen}, because what it needs to run lies in it"
             self.probe = Probe(is_isolated=False, reason=reason, remedy=_MOVE)
@@ -119,20 +119,22 @@ class SandboxPool:
             raise CannotIsolate(self.probe)
         if self.isolation == "none":
             _log.warning("uploaded code runs WITHOUT isolation: %s", self.probe.reason)
-        way = Way(python=self.python, bwrap=self.probe.bwrap, groups=self._groups, hidden=self._hidden)
-        self._stock = Stock(self._launcher, way, idle_s=self._idle_s, **self._sizes)
+        way = SandboxSetup(
+            python=self.python, bwrap=self.probe.bwrap, groups=self._groups, hidden=self._hidden
+        )
+        self._stock = WarmSandboxes(self._launcher, way, idle_s=self._idle_s, **self._sizes)
 
     async def run(
-        self, job: CodeJob, *, serve: Serve, begins: Begins | None = None, place: SlotHolder = NOBODY
+        self, job: CodeJob, *, serve: Serve, on_begin: OnBegin | None = None, place: SlotHolder = NOBODY
     ) -> CodeOutcome:
         """What came of the job; it does not raise. Cancelling it kills the job's whole tree.
 
-        `place` says for whom it runs: orgs that wait come by turns. `begins` is awaited when its turn has
+        `place` says for whom it runs: orgs that wait come by turns. `on_begin` is awaited when its turn has
         come."""
         assert self._stock is not None, "start the pool first"
         async with self._running.slot(place):
-            if begins is not None:
-                await begins()
+            if on_begin is not None:
+                await on_begin()
             layout = Layout(
                 source_dir=job.source_dir,
                 environment=job.environment,
@@ -155,13 +157,13 @@ class SandboxPool:
 
     @asynccontextmanager
     async def held(
-        self, layout: Layout, *, place: SlotHolder, begins: Begins | None = None, expects_more: bool = True
-    ) -> AsyncIterator[Held]:
+        self, layout: Layout, *, place: SlotHolder, on_begin: OnBegin | None = None, expects_more: bool = True
+    ) -> AsyncIterator[HeldSandbox]:
         """A sandbox for several messages, in its turn; thrown away afterwards. Raises StartFailed."""
         assert self._stock is not None, "start the pool first"
         async with self._running.slot(place):
-            if begins is not None:
-                await begins()
+            if on_begin is not None:
+                await on_begin()
             held = await self._stock.taken(layout)
             if expects_more:
                 self._stock.refill(layout)
@@ -175,12 +177,12 @@ class SandboxPool:
         assert self._stock is not None, "start the pool first"
         self._stock.expect(layout)
 
-    async def open_sandbox(self, layout: Layout) -> Held:
+    async def open_sandbox(self, layout: Layout) -> HeldSandbox:
         """One that is the caller's to give to `discard`; raises StartFailed."""
         assert self._stock is not None, "start the pool first"
         return await self._stock.start(layout)
 
-    async def discard(self, held: Held) -> None:
+    async def discard(self, held: HeldSandbox) -> None:
         assert self._stock is not None
         await self._stock.discard(held)
 
@@ -190,13 +192,15 @@ class SandboxPool:
             await self._stock.close()
         await self._launcher.close()
 
-    def message(self, held: Held, job: CodeJob) -> dict[str, Any]:
+    def message(self, held: HeldSandbox, job: CodeJob) -> dict[str, Any]:
         """What the driver is told. This is the only way in for tokens and secrets."""
         door = f"http://127.0.0.1:{held.sandbox.port}"
         proxy_url = f"{door}{job.proxy_path}"
         urls = {name: f"{door}{path}" for name, path in job.urls.items()}
         return {
-            **self.surroundings(held, job.environment, dict(job.env) | urls | _contract(job, proxy_url)),
+            **self.driver_context(
+                held, job.environment, dict(job.env) | urls | _contract_variables(job, proxy_url)
+            ),
             "file": job.entrypoint.file,
             "function": job.entrypoint.function,
             "task_input": job.task_input,
@@ -206,7 +210,9 @@ class SandboxPool:
             "result_bytes": job.limits.result_bytes,
         }
 
-    def surroundings(self, held: Held, environment: Path | None, env: Mapping[str, str]) -> dict[str, Any]:
+    def driver_context(
+        self, held: HeldSandbox, environment: Path | None, env: Mapping[str, str]
+    ) -> dict[str, Any]:
         """Folders, packages and variables as the driver is told them."""
         folder = str(held.folder) if held.folder else recipe.JOB_FOLDER
         inside = None
@@ -232,7 +238,7 @@ class SandboxPool:
             "processes": processes,
         }
 
-    def _outcome(self, held: Held, job: CodeJob, ended: Ended, *, was_warm: bool) -> CodeOutcome:
+    def _outcome(self, held: HeldSandbox, job: CodeJob, ended: JobEnded, *, was_warm: bool) -> CodeOutcome:
         assert self.isolation is not None
         error = ended.error
         if error is not None and error.kind is CodeErrorKind.KILLED and held.ran_out_of_memory:
@@ -285,7 +291,7 @@ def _variables(folder: str, environment: str | None) -> dict[str, str]:
     }
 
 
-def _contract(job: CodeJob, proxy_url: str) -> dict[str, str]:
+def _contract_variables(job: CodeJob, proxy_url: str) -> dict[str, str]:
     return {
         ENV_PROXY_URL: proxy_url,
         ENV_RUN_TOKEN: job.run_token,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pipelines.core.text.json_text import JsonObject
 from pipelines.sandbox.job import Limits
-from pipelines.sandbox.launching import Launcher
+from pipelines.sandbox.launcher_client import Launcher
 from pipelines.sandbox.recipe import Interpreter, Layout, bubblewrap, interpreters, is_root, isolated
 from pipelines.sandbox.sandbox import Sandbox, StartFailed
 
@@ -86,9 +86,9 @@ def _remedy(failures: list[str]) -> str:
     if "Unknown option" in said or "unknown option" in said:
         return "install bubblewrap 0.8 or newer"
     if _APPARMOR.exists() and _APPARMOR.read_text().strip() == "1":
-        return f"AppArmor keeps user namespaces from bubblewrap: give /usr/bin/bwrap a profile; {_GUIDE}"
+        return f"AppArmor forbids bubblewrap to make user namespaces: give /usr/bin/bwrap a profile; {_GUIDE}"
     if Path("/.dockerenv").exists() or "unshare mounts" in said:
-        return f"a container needs leave to make namespaces; {_GUIDE}"
+        return f"a container needs permission to make namespaces; {_GUIDE}"
     if "namespace" in said or "uid map" in said:
         return f"user namespaces are switched off (sysctl user.max_user_namespaces); {_GUIDE}"
     return _GUIDE

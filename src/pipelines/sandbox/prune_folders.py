@@ -72,7 +72,7 @@ def _reason(one: _Found, total: int, rules: Rules) -> str | None:
     if rules.unused_s is not None and unused_s > rules.unused_s:
         return f"not used for {unused_s / DAY_S:.0f} days"
     if rules.limit_bytes is not None and total > rules.limit_bytes:
-        return "over the limit of the cache, and the longest unused"
+        return "the cache is over its limit, and this was unused longest"
     return None
 
 
@@ -95,7 +95,7 @@ def _prune_leftovers(directories: Iterable[Path], rules: Rules) -> Iterator[Remo
                     size = _size(path, set())
                     if not rules.is_dry:
                         shutil.rmtree(path)
-                    yield Removed(path=path, bytes=size, reason="left by something that was cut off")
+                    yield Removed(path=path, bytes=size, reason="left by work that was interrupted")
 
 
 def _is_removed(one: _Found, rules: Rules) -> bool:

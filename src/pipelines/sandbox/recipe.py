@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from pipelines.sandbox import layered
 from pipelines.sandbox.cgroups import Group
 from pipelines.sandbox.launcher import ARGUMENTS, SECCOMP, STAGE, STATUS
-from pipelines.sandbox.launching import Request
+from pipelines.sandbox.launcher_client import Request
 
 PROXY_PORT = 8377
 FIRST_UID = 60_000  # and one more for each sandbox alive at a time; no system hands these out
@@ -129,7 +129,7 @@ def isolated(
         shown |= {"fills": room.fills} if room.fills is not None else {}
     staged = {name: str(path) for name, path in shown.items()} if is_root() else {}
     seen = {name: f"{STAGE}/{name}" if staged else str(path) for name, path in shown.items()}
-    covered = _covered(hidden, python)
+    covered = _hidden_inside(hidden, python)
     arguments = [
         *_namespaces(room.uid if room is not None else AGENT_UID),
         *_system_folders(),
@@ -201,25 +201,25 @@ def _system_folders() -> list[str]:
     return found
 
 
-def _shown_folders(python: Interpreter) -> list[Path]:
+def _visible_folders(python: Interpreter) -> list[Path]:
     """Of the machine's own, what every sandbox sees."""
     return [*_SYSTEM, *([python.prefix] if python.needs_mount else [])]
 
 
-def _is_shown(folder: Path, python: Interpreter) -> bool:
-    return any(folder.is_relative_to(place) for place in _shown_folders(python))
+def _is_visible(folder: Path, python: Interpreter) -> bool:
+    return any(folder.is_relative_to(place) for place in _visible_folders(python))
 
 
-def unhidable(hidden: Sequence[Path], python: Interpreter) -> Path | None:
+def first_exposed(hidden: Sequence[Path], python: Interpreter) -> Path | None:
     """A folder of the server that must be seen, because what code needs to run lies in it."""
     needed = [python.executable.parent, python.prefix / "lib", Path("/usr/bin"), Path("/usr/lib"), *_SYSTEM]
-    shown = (folder for folder in hidden if _is_shown(folder, python))
+    shown = (folder for folder in hidden if _is_visible(folder, python))
     return next((one for one in shown if any(place.is_relative_to(one) for place in needed)), None)
 
 
-def _covered(hidden: Sequence[Path], python: Interpreter) -> list[Path]:
+def _hidden_inside(hidden: Sequence[Path], python: Interpreter) -> list[Path]:
     """Of the hidden folders those that would be seen; what lies in another of them is gone with it."""
-    shown = [folder for folder in hidden if _is_shown(folder, python)]
+    shown = [folder for folder in hidden if _is_visible(folder, python)]
     return [one for one in shown if not any(one != other and one.is_relative_to(other) for other in shown)]
 
 

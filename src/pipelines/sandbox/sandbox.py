@@ -13,20 +13,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.sandbox.cgroups import Group
-from pipelines.sandbox.door import Door, Serve
-from pipelines.sandbox.job import CodeError, Limits
-from pipelines.sandbox.launching import Launcher, LauncherGone, Request
-from pipelines.sandbox.memory import WATCH_EVERY_S, WRITABLE, Over, Watched, step_back, tree, watch
-from pipelines.sandbox.output import Output
-from pipelines.sandbox.verdicts import (
-    lost,
+from pipelines.sandbox.code_errors import (
     out_of_memory,
     read_frame,
+    sandbox_lost,
     timed_out,
     too_large,
     too_many_sockets,
     without_frame,
 )
+from pipelines.sandbox.host_listener import HostListener, Serve
+from pipelines.sandbox.job import CodeError, Limits
+from pipelines.sandbox.launcher_client import Launcher, LauncherGone, Request
+from pipelines.sandbox.memory import WATCH_EVERY_S, WRITABLE, Over, Watched, step_back, tree, watch
+from pipelines.sandbox.output import Output
 
 STARTS_WITHIN_S = 30.0  # a cold start takes a tenth of a second; a machine may be busy
 ENDS_WITHIN_S = 10.0
@@ -46,7 +46,7 @@ class StartFailed(Exception):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Ended:
+class JobEnded:
     """How a job ended: with a value or an error."""
 
     value: Any
@@ -104,12 +104,12 @@ class Sandbox:
                 os.close(handle)
         try:
             async with asyncio.timeout(STARTS_WITHIN_S):
-                await self._be_greeted()
+                await self._read_greeting()
         except TimeoutError:
             raise StartFailed(f"it was not ready within {STARTS_WITHIN_S:.0f} s") from None
 
-    async def _be_greeted(self) -> None:
-        await _readable(self._loop, self._control.fileno())
+    async def _read_greeting(self) -> None:
+        await _wait_readable(self._loop, self._control.fileno())
         try:
             data, handles, _, _ = socket.recv_fds(self._control, 4096, 1)
         except ConnectionError:
@@ -117,8 +117,8 @@ class Sandbox:
         if handles:
             self._listener = socket.socket(fileno=handles[0])
         if not data or not handles:
-            await self._ended()
-            raise StartFailed(self.stderr.text().strip()[-2_000:] or "it ended without a word")
+            await self._wait_until_ended()
+            raise StartFailed(self.stderr.text().strip()[-2_000:] or "it ended and printed nothing")
         greeting = json.loads(data[4:])
         self.port = greeting["port"]
         if self._is_isolated:
@@ -134,30 +134,30 @@ class Sandbox:
         """Of the sandbox's first process: killing it kills everything inside."""
         line = b""
         while b"\n" not in line:
-            await _readable(self._loop, self._status)
+            await _wait_readable(self._loop, self._status)
             piece = os.read(self._status, 4096)
             if not piece:
-                raise StartFailed("bubblewrap did not tell the sandbox's process")
+                raise StartFailed("bubblewrap did not report the sandbox's process id")
             line += piece
         pid: int = json.loads(line.splitlines()[0])["child-pid"]
         return pid
 
-    async def execute(self, job: dict[str, Any], limits: Limits, serve: Serve) -> Ended:
+    async def execute(self, job: dict[str, Any], limits: Limits, serve: Serve) -> JobEnded:
         """Hands the job over, answers its calls, and returns when it has ended, one way or another. Then the
         sandbox is killed."""
         return await self.ask(job, limits, serve, read=read_frame, is_last=True)
 
     async def ask(
         self, message: dict[str, Any], limits: Limits, serve: Serve, *, read: Read, is_last: bool = False
-    ) -> Ended:
+    ) -> JobEnded:
         """One message, and what `read` makes of the frame that comes for it. A sandbox without an answer, or
         that was over a limit, is of no more use: the caller closes it."""
         assert self._listener is not None
         assert self._first_pid is not None
         self.stdout.limit = self.stderr.limit = limits.output_bytes
         began = time.perf_counter()
-        door = Door(self._listener.dup(), serve, limits.connections)
-        full = asyncio.ensure_future(watch(self._watched(self._first_pid, limits, is_last=is_last)))
+        host = HostListener(self._listener.dup(), serve, limits.connections)
+        full = asyncio.ensure_future(watch(self._watch_settings(self._first_pid, limits, is_last=is_last)))
         answered = asyncio.ensure_future(self._exchange(message, limits, read))
         try:
             await asyncio.wait({full, answered}, timeout=limits.wall_s, return_when=asyncio.FIRST_COMPLETED)
@@ -165,21 +165,21 @@ class Sandbox:
             value: Any
             error: CodeError | None
             if self._over is not None:  # first: what it has killed ends in some way, too
-                value, error = None, _told(self._over, limits)
+                value, error = None, _limit_error(self._over, limits)
             elif answered.done():
                 value, error = await answered
             else:
                 value, error = None, timed_out(limits)
-            return Ended(value=value, error=error, duration_ms=duration_ms)
+            return JobEnded(value=value, error=error, duration_ms=duration_ms)
         finally:
             for task in (full, answered):
                 task.cancel()
             await asyncio.gather(full, answered, return_exceptions=True)
             if is_last:
                 self.kill()
-            await door.close()
+            await host.close()
 
-    def _watched(self, pid: int, limits: Limits, *, is_last: bool) -> Watched:
+    def _watch_settings(self, pid: int, limits: Limits, *, is_last: bool) -> Watched:
         counts = self._is_isolated and self._group is None
         return Watched(
             pid=pid,
@@ -219,7 +219,7 @@ class Sandbox:
         try:
             return None, without_frame(await self._exited, limits)
         except LauncherGone:
-            return None, lost()
+            return None, sandbox_lost()
 
     async def told(self) -> dict[str, Any] | None:
         """A short frame that comes unasked; None where none comes. Never raises but for cancellation."""
@@ -244,15 +244,15 @@ class Sandbox:
 
     async def _receive(self, largest: int) -> bytes | None:
         """One frame, or None when the other end closed first. Handles sent along are dropped by `recv`."""
-        head = await self._exactly(4)
+        head = await self._receive_exactly(4)
         if head is None:
             return None
         (size,) = struct.unpack(">I", head)
         if size > largest:
             raise _TooLarge(size)
-        return await self._exactly(size)
+        return await self._receive_exactly(size)
 
-    async def _exactly(self, count: int) -> bytes | None:
+    async def _receive_exactly(self, count: int) -> bytes | None:
         data = bytearray()
         while len(data) < count:
             try:
@@ -274,7 +274,7 @@ class Sandbox:
     async def close(self) -> None:
         """Returns when no process of it is left and its output is read."""
         self.kill()
-        await self._ended()
+        await self._wait_until_ended()
         for handle in (self._pidfd, self._status):
             if handle >= 0:
                 os.close(handle)
@@ -285,14 +285,14 @@ class Sandbox:
         self.stdout.close()
         self.stderr.close()
 
-    async def _ended(self) -> None:
+    async def _wait_until_ended(self) -> None:
         """bubblewrap ends with the code's first process, others of the sandbox a moment later."""
         parts = [asyncio.shield(part) for part in (self._exited, self.stdout.ended, self.stderr.ended)]
         with suppress(TimeoutError):
             async with asyncio.timeout(ENDS_WITHIN_S):
                 await asyncio.gather(*parts, return_exceptions=True)
                 if self._pidfd >= 0:
-                    await _readable(self._loop, self._pidfd)
+                    await _wait_readable(self._loop, self._pidfd)
 
 
 class _TooLarge(Exception):
@@ -300,11 +300,11 @@ class _TooLarge(Exception):
         self.size = size
 
 
-def _told(over: Over, limits: Limits) -> CodeError:
+def _limit_error(over: Over, limits: Limits) -> CodeError:
     return too_many_sockets(limits) if over == "sockets" else out_of_memory(limits)
 
 
-async def _readable(loop: asyncio.AbstractEventLoop, handle: int) -> None:
+async def _wait_readable(loop: asyncio.AbstractEventLoop, handle: int) -> None:
     ready: asyncio.Future[None] = loop.create_future()
 
     def is_ready() -> None:
@@ -325,4 +325,4 @@ def _check_confinement(greeting: dict[str, Any]) -> None:
         or greeting.get("NoNewPrivs") != "1"
         or greeting.get("Seccomp") != "2"
     ):
-        raise StartFailed("the process inside has rights that it should not have: nothing is run in it")
+        raise StartFailed("the process inside has rights that it should not have, so nothing is run in it")

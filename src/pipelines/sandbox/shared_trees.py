@@ -12,10 +12,10 @@ from pipelines.sandbox import layered, recipe
 from pipelines.sandbox.held_folders import new_folder
 from pipelines.sandbox.job import MEBIBYTE
 from pipelines.sandbox.pool import NOBODY, SandboxPool
-from pipelines.sandbox.workspace_box import REPOSITORY, BoxFailed, layout_of, opened_box
+from pipelines.sandbox.workspace_box import REPOSITORY, BoxFailed, layout_of, open_box
 
 SHARED = "tree"  # the folder, beside its repository
-_TRIED = {"folder/file": "before"}
+_PROBE_FILES = {"folder/file": "before"}
 #: What agents do with folders: each failing would be a fault of ours in their eyes.
 _TRY = (
     'set -e; grep -q " /job/workspace overlay " /proc/mounts; '
@@ -35,13 +35,13 @@ async def probe_sharing(pool: SandboxPool, directory: Path) -> str | None:
         return "the server does not run as root, and an overlay of a normal user cannot rename folders"
     try:
         with new_folder(directory) as place:
-            await _tried(pool, place)
+            await _try_sharing(pool, place)
     except (BoxFailed, CannotShare, OSError) as error:
         return str(error)
     return None
 
 
-async def _tried(pool: SandboxPool, place: Path) -> None:
+async def _try_sharing(pool: SandboxPool, place: Path) -> None:
     for name in ("", "empty", "made"):
         (place / name).mkdir(exist_ok=True)
         (place / name).chmod(0o755)
@@ -49,15 +49,15 @@ async def _tried(pool: SandboxPool, place: Path) -> None:
     layout = layout_of(
         given=place / "empty", dependencies=None, workspace_bytes=most, source_dir=place / "empty"
     )
-    async with opened_box(pool, layout, place=NOBODY, is_single=True) as box:
-        await box.make_seed(archive=None, files=_TRIED)
-        await box.make_baseline(most_files=len(_TRIED))
+    async with open_box(pool, layout, place=NOBODY, is_single=True) as box:
+        await box.make_seed(archive=None, files=_PROBE_FILES)
+        await box.make_baseline(most_files=len(_PROBE_FILES))
         await box.save_archives(made, most_bytes=most)
     for file in made.iterdir():
         file.chmod(0o644)
     shared = place / "shared"
     await share(
-        pool, made, shared, empty=place / "empty", most_files=len(_TRIED), most_bytes=most, place=NOBODY
+        pool, made, shared, empty=place / "empty", most_files=len(_PROBE_FILES), most_bytes=most, place=NOBODY
     )
     layout = layout_of(
         given=shared,
@@ -66,13 +66,13 @@ async def _tried(pool: SandboxPool, place: Path) -> None:
         source_dir=place / "empty",
         shared=shared / SHARED,
     )
-    async with opened_box(pool, layout, place=NOBODY, is_single=True) as box:
+    async with open_box(pool, layout, place=NOBODY, is_single=True) as box:
         argv, env = ["/bin/sh", "-c", _TRY], {"PATH": recipe.PATH, "HOME": recipe.JOB_FOLDER}
         ran = await box.run(argv, env=env, timeout_s=_TRY_S, output_bytes=4_096)
     if ran.code != 0:
-        raise CannotShare(f"an overlay was made, but cannot be worked in: {ran.output.strip()[-300:]}")
-    if (shared / SHARED / "folder/file").read_text() != _TRIED["folder/file"]:
-        raise CannotShare("what was written above an overlay went through to what is below")
+        raise CannotShare(f"an overlay was made, but a trial in it failed: {ran.output.strip()[-300:]}")
+    if (shared / SHARED / "folder/file").read_text() != _PROBE_FILES["folder/file"]:
+        raise CannotShare("a write to an overlay changed the folder below it")
 
 
 async def share(
@@ -95,7 +95,7 @@ async def share(
     layout = layout_of(
         given=archives, dependencies=None, workspace_bytes=most_bytes, source_dir=empty, fills=tree
     )
-    async with opened_box(pool, layout, place=place, is_single=True) as box:
+    async with open_box(pool, layout, place=place, is_single=True) as box:
         try:
             await box.fill(most_entries=4 * most_files + 10_000)  # folders too, and what git keeps
         except BoxFailed as error:

@@ -17,13 +17,13 @@ from typing import Any
 from pipelines.core.limits.fair_slots import SlotHolder
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads
 from pipelines.sandbox import recipe
-from pipelines.sandbox.door import Serve
+from pipelines.sandbox.code_errors import out_of_memory, read_frame, sandbox_lost, timed_out, without_frame
+from pipelines.sandbox.host_listener import Serve
 from pipelines.sandbox.job import MEBIBYTE, CodeError, CodeErrorKind, CodeJob, CodeOutcome, Limits
-from pipelines.sandbox.pool import Begins, SandboxPool
+from pipelines.sandbox.pool import OnBegin, SandboxPool
 from pipelines.sandbox.recipe import Layout, WorkspaceLayout
 from pipelines.sandbox.sandbox import StartFailed
-from pipelines.sandbox.stock import Held
-from pipelines.sandbox.verdicts import lost, out_of_memory, read_frame, timed_out, without_frame
+from pipelines.sandbox.warm_sandboxes import HeldSandbox
 
 WORKSPACE = f"{recipe.JOB_FOLDER}/workspace"
 TASK_FILE = f"{recipe.JOB_FOLDER}/task.json"
@@ -46,7 +46,7 @@ class BoxFailed(Exception):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Ran:
+class CommandResult:
     """How a command ended."""
 
     code: int | None  # None: it was killed at its time
@@ -115,7 +115,7 @@ async def _nobody(connection: socket.socket) -> None:
 
 
 class WorkspaceBox:
-    def __init__(self, pool: SandboxPool, held: Held) -> None:
+    def __init__(self, pool: SandboxPool, held: HeldSandbox) -> None:
         self._pool = pool
         self._held = held
 
@@ -193,7 +193,7 @@ class WorkspaceBox:
         read: Sequence[str] = (),
         most_bytes: int = 16 * MEBIBYTE,
         serve: Serve = _nobody,
-    ) -> Ran:
+    ) -> CommandResult:
         limits = self._pool.limits(replace(LIMITS, wall_s=timeout_s))
         fields = {
             "argv": list(argv),
@@ -207,7 +207,7 @@ class WorkspaceBox:
         }
         size = 2 * most_bytes * max(1, len(read)) + 64 * MEBIBYTE
         found = await self.ask("run", fields, wall_s=timeout_s + OWN_S, serve=serve, result_bytes=size)
-        return Ran(
+        return CommandResult(
             code=found["code"],
             timed_out=found["timed_out"],
             output=found["output"],
@@ -274,17 +274,17 @@ class WorkspaceBox:
 
 
 @asynccontextmanager
-async def opened_box(
+async def open_box(
     pool: SandboxPool,
     layout: Layout,
     *,
     place: SlotHolder,
-    begins: Begins | None = None,
+    on_begin: OnBegin | None = None,
     is_single: bool = False,
 ) -> AsyncIterator[WorkspaceBox]:
     """Raises BoxFailed where none can be started. After a single one no other is expected."""
     try:
-        async with pool.held(layout, place=place, begins=begins, expects_more=not is_single) as held:
+        async with pool.held(layout, place=place, on_begin=on_begin, expects_more=not is_single) as held:
             yield WorkspaceBox(pool, held)
     except StartFailed as error:
         raise BoxFailed(f"no sandbox could be started: {error}", is_ours=True) from None
@@ -316,14 +316,14 @@ def _bytes(text: str) -> bytes:
     return base64.b64decode(text)
 
 
-def _any(value: Json) -> Json | CodeError:
+def _accept_any(value: Json) -> Json | CodeError:
     return value
 
 
 def _read_own(frame: bytes, limits: Limits) -> tuple[Any, CodeError | None]:
-    value, error = read_frame(frame, limits, checked=_any)
+    value, error = read_frame(frame, limits, checked=_accept_any)
     if error is None and not isinstance(value, dict):
-        return None, lost()
+        return None, sandbox_lost()
     return value, error
 
 

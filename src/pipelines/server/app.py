@@ -13,7 +13,7 @@ from pipelines.core.agents.agent_response_schema import RESPONSE_SCHEMA
 from pipelines.core.simulation.by_model.model_call import ModelCall
 from pipelines.core.tasks.seed_session import ROWS_GENERATING
 from pipelines.core.tools.live_tools import LiveCall
-from pipelines.engine.batches.check_budget import BudgetEnds
+from pipelines.engine.batches.check_budget import BudgetEnforcer
 from pipelines.engine.batches.open_batch import read_batch
 from pipelines.engine.batches.run_batch import BatchRunner
 from pipelines.engine.calls.answer_tool_call import ToolCallAnswerer
@@ -23,15 +23,15 @@ from pipelines.engine.code.run_code import CodeRunner
 from pipelines.engine.evals.score_matrix import MatrixReports
 from pipelines.engine.evals.show_matrix import MatrixViews
 from pipelines.engine.evals.start_matrix import progress_of_batch
-from pipelines.engine.judging.judge_by_model import judge_wanted, take_wanted
-from pipelines.engine.live.carry_out import CarryOut
+from pipelines.engine.judging.judge_by_model import claim_judgements, run_judgement
 from pipelines.engine.live.cassettes import Cassettes
 from pipelines.engine.live.live_runs import LiveRuns
 from pipelines.engine.live.plan_readers import PlanReaders
+from pipelines.engine.live.question_runner import QuestionRunner
+from pipelines.engine.model_calls.ask_models import Models
 from pipelines.engine.model_calls.model_clients import ModelSettings, OpenedModels, Transports
 from pipelines.engine.model_calls.model_gateway import ModelGateway, ModelLimits
 from pipelines.engine.model_calls.model_secrets import ModelSecrets
-from pipelines.engine.model_calls.models import Models
 from pipelines.engine.models.ask_model_for_reply import ModelReplies
 from pipelines.engine.platform import Platform, WallClock
 from pipelines.engine.reports.summarize_batch import batch_figures
@@ -165,7 +165,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         now=now,
         node=worker,
         plan_readers=plan_readers,
-        asked=asking,
+        simulator_models=asking,
         most_bytes=settings.live_runs_mb * MEBIBYTE,
     )
     recordings = Cassettes(database, now=now, most_held=settings.cassettes_mb * MEBIBYTE)
@@ -196,7 +196,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         database=database,
         live_runs=live_runs,
         now=now,
-        carry_out=CarryOut({LiveCall: live_hops.carry, ModelCall: ModelReplies(asking).carry}),
+        question_runner=QuestionRunner({LiveCall: live_hops.answer, ModelCall: ModelReplies(asking).answer}),
         node=worker,
     )
     whole.proxy = Proxy(platform, answerer, rate_limit=settings.calls_a_minute)
@@ -214,14 +214,14 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         dispatch_run=dispatcher.dispatch_run,
         on_end=reports.batch_ended,
     )
-    budget_ends = BudgetEnds(platform, runner)
+    budget_ends = BudgetEnforcer(platform, runner)
     platform.models.on_used_up = budget_ends.used_up
     readiness = Readiness(database)
     await runner.start(listen=whole.is_worker, is_queue_new=is_queue_new)
     await platform.judge_tasks.open(
         worker=worker,
-        judge=partial(judge_wanted, platform, lambda batch_id: runner.on_end(batch_id)),
-        take=partial(take_wanted, platform, lambda batch_id: runner.on_end(batch_id)),
+        judge=partial(run_judgement, platform, lambda batch_id: runner.on_end(batch_id)),
+        take=partial(claim_judgements, platform, lambda batch_id: runner.on_end(batch_id)),
     )
     await reports.start()
     row_generator = RowGenerator(platform)

@@ -145,7 +145,7 @@ class Envelope:
         """
         path = actor_id if self.actor_id is None else f"{self.actor_id}/{actor_id}"
         if not is_actor_id(path):
-            raise ValueError(f"{path!r} is no actor id: {ACTOR_ID_RULE}")
+            raise ValueError(f"{path!r} is not an actor id: {ACTOR_ID_RULE}")
         return replace(self, actor_id=path)
 
     def system_prompt(self, base: str) -> str:

@@ -315,8 +315,8 @@ class IdempotencyKeysFull(Conflict):
 
 
 class SecretUnreadable(Conflict):
-    """The agent's auth header was stored under another secret key than this node has. Give all nodes the same
-    PIPELINES_SECRET_KEY, or set auth_header_value again."""
+    """The agent's auth header was encrypted with another secret key than this server has. Give all nodes the
+    same PIPELINES_SECRET_KEY, or set auth_header_value again."""
 
     code = "secret_unreadable"
 

@@ -504,7 +504,7 @@ LEFT_OUT = [
     ),
     (
         {"requestBody": body({"$ref": "#/components/schemas/Gone"})},
-        "`#/components/schemas/Gone`, which does not exist",
+        "`#/components/schemas/GoneWorker`, which does not exist",
     ),
     ({"parameters": [{"name": "a", "in": "body"}]}, "`in` one of `path`, `query`, `header`"),
     ({"parameters": [{"name": "a", "in": "query", "style": "matrix"}]}, "has the style `matrix`"),

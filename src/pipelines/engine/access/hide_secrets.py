@@ -28,9 +28,9 @@ async def without_secrets(raw: bytes, redaction: Redaction, *, helpers: HelperPr
     is_json = len(raw) <= MAX_BODY_BYTES  # else only its text is looked at, which costs less
     arguments: JsonObject = {"secrets": dict(redaction.secrets), "is_json": is_json}
     try:
-        job = Job("hidden_secrets", arguments, HIDING_S, _MOST_LONGER * len(raw))
+        job = Job("hide_secrets", arguments, HIDING_S, _MOST_LONGER * len(raw))
         (hidden,) = await helpers.run(job, raw, owner=owner)
     except TookTooMuch as error:
-        message = f"The body cannot be looked through for secrets: {error}. Send it in smaller parts."
+        message = f"The body cannot be searched for secrets: {error}. Send it in smaller parts."
         raise BodyTooLarge(message) from None
     return hidden

@@ -26,7 +26,7 @@ class CredentialSet(NamedTuple):
 
 async def set_credential(platform: Platform, org_id: int, body: JsonObject) -> CredentialSet:
     """A new credential, or a new value for one of this name."""
-    name, value = _read(body)
+    name, value = _read_credential(body)
     now = platform.now()
     sealed = platform.secrets.seal(value, row=row_of(org_id, name))
     made = await platform.database.write(
@@ -80,7 +80,9 @@ async def open_credentials(platform: Platform, org_id: int, names: Sequence[str]
         except KeyError:
             wrong.append(f"there is no credential `{name}`")
         except UnreadableSecret:
-            wrong.append(f"the credential `{name}` was stored under another secret key than this node has")
+            wrong.append(
+                f"the credential `{name}` was encrypted with another secret key than this server has"
+            )
     if wrong:
         raise CredentialMissing("; ".join(wrong))
     return opened
@@ -98,7 +100,7 @@ async def known_values(platform: Platform, org_id: int) -> list[str]:
     return values
 
 
-def _read(body: JsonObject) -> tuple[str, str]:
+def _read_credential(body: JsonObject) -> tuple[str, str]:
     """Complaints never repeat the value."""
     problems: list[Problem] = []
     fields = Fields(body, "", problems)

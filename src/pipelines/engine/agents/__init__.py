@@ -1,1 +1,1 @@
-"""Registering and changing agents."""
+"""Agents of an org: registered, changed, published, deleted. Enter at `register_agent`."""

@@ -29,12 +29,12 @@ from pipelines.wire.errors import Conflict, NotFound
 
 WRITE_ONLY = "auth_header_value"
 CODE = "code"
-CHECKED_OUTSIDE = {
+CHECKED_BEFORE_STORING = {
     *("endpoint_url", "mode", CODE, "entrypoint", "secrets", "requirements", "model_gateways", "config"),
 }
 
 
-class _Read(NamedTuple):
+class _ParsedAgent(NamedTuple):
     status: str
     definition: AgentDefinition
     secret: str | None  # apart from the definition, which everybody may see
@@ -42,14 +42,14 @@ class _Read(NamedTuple):
 
 async def create_agent(platform: Platform, org_id: int, body: JsonObject) -> Agent:
     """A published agent, unless the body says `"status": "draft"`."""
-    (status, definition, secret), checked = await _checked(platform, org_id, body, stored=None)
-    record = await _stored_code(platform, checked)
+    (status, definition, secret), checked = await _check_agent(platform, org_id, body, stored=None)
+    record = await _store_code(platform, checked)
     now = platform.now()
 
     def store(connection: Connection) -> Agent:
         agent_id = agents.add_agent(connection, org_id=org_id, name=definition.name, status=status, now=now)
-        sealed = _sealed(platform, org_id, agent_id, secret)
-        _add_version(connection, org_id, agent_id, _Version(definition, record, sealed, status), now)
+        sealed = _seal(platform, org_id, agent_id, secret)
+        _add_version(connection, org_id, agent_id, _NewVersion(definition, record, sealed, status), now)
         return agent_in(connection, org_id, agent_id)
 
     return await platform.database.write(store)
@@ -64,26 +64,26 @@ async def change_agent(platform: Platform, org_id: int, agent_id: int, body: Jso
     now = platform.now()
     new_code = None
     current = await find_agent(platform, org_id, agent_id)
-    facts = await endpoint_facts(platform, org_id, _merged(current, body))
-    known = await asyncio.to_thread(_read, _merged(current, body), facts)
-    if body.keys() & CHECKED_OUTSIDE:  # what takes more than the transaction below has
-        whole, stored = _merged(current, body), current.definition.code
-        new_code = await _stored_code(
-            platform, (await _checked(platform, org_id, whole, stored=stored, changed=body))[1]
+    facts = await endpoint_facts(platform, org_id, _merge(current, body))
+    known = await asyncio.to_thread(_parse_agent, _merge(current, body), facts)
+    if body.keys() & CHECKED_BEFORE_STORING:  # what takes more than the transaction below has
+        whole, stored = _merge(current, body), current.definition.code
+        new_code = await _store_code(
+            platform, (await _check_agent(platform, org_id, whole, stored=stored, changed=body))[1]
         )
 
     def store(connection: Connection) -> Agent:
         before = agent_in(connection, org_id, agent_id)
-        status, definition, secret = _read_anew(known, current, before, body, facts)
+        status, definition, secret = _parse_changed(known, current, before, body, facts)
         sealed = before.sealed_auth_header
         if WRITE_ONLY in body or definition.auth_header_name is None:
-            sealed = _sealed_anew(platform, before, secret)
+            sealed = _reseal(platform, before, secret)
         elif sealed is not None:
             _check_same_host(before.definition.endpoint_url, definition.endpoint_url)
         record = new_code or before.definition.code
         _check_has_code(definition, status, record)
-        version = _Version(definition, record, sealed, status)
-        if _is_as(before, version):
+        version = _NewVersion(definition, record, sealed, status)
+        if _is_unchanged(before, version):
             return before
         _add_version(connection, org_id, agent_id, version, now)
         return agent_in(connection, org_id, agent_id)
@@ -98,16 +98,16 @@ async def upload_zip(platform: Platform, org_id: int, agent_id: int, raw: bytes)
     problems = upload_code.requirements_problems(agent.definition.requirements, checked)
     if problems:
         raise Refused(problems, "the code")
-    record = await _stored_code(platform, checked)
-    facts = await endpoint_facts(platform, org_id, _merged(agent, {}))
-    known = await asyncio.to_thread(_read, _merged(agent, {}), facts)
+    record = await _store_code(platform, checked)
+    facts = await endpoint_facts(platform, org_id, _merge(agent, {}))
+    known = await asyncio.to_thread(_parse_agent, _merge(agent, {}), facts)
     now = platform.now()
 
     def store(connection: Connection) -> Agent:
         before = agent_in(connection, org_id, agent_id)
-        status, definition, _ = _read_anew(known, agent, before, {}, facts)
-        version = _Version(definition, record, before.sealed_auth_header, status)
-        if _is_as(before, version):
+        status, definition, _ = _parse_changed(known, agent, before, {}, facts)
+        version = _NewVersion(definition, record, before.sealed_auth_header, status)
+        if _is_unchanged(before, version):
             return before
         _add_version(connection, org_id, agent_id, version, now)
         return agent_in(connection, org_id, agent_id)
@@ -129,18 +129,18 @@ async def publish_agent(platform: Platform, org_id: int, agent_id: int) -> Agent
     current = await find_agent(platform, org_id, agent_id)
     if current.status == "published":
         return current
-    facts = await endpoint_facts(platform, org_id, _merged(current, published))
-    known = await asyncio.to_thread(_read, _merged(current, published), facts)
+    facts = await endpoint_facts(platform, org_id, _merge(current, published))
+    known = await asyncio.to_thread(_parse_agent, _merge(current, published), facts)
 
     def store(connection: Connection) -> Agent:
         agent = agent_in(connection, org_id, agent_id)
         if agent.status == "published":
             return agent
         # Checked whole: a draft may leave things out.
-        status, definition, _ = _read_anew(known, current, agent, published, facts)
+        status, definition, _ = _parse_changed(known, current, agent, published, facts)
         record = agent.definition.code
         _check_has_code(definition, status, record)
-        version = _Version(definition, record, agent.sealed_auth_header, status)
+        version = _NewVersion(definition, record, agent.sealed_auth_header, status)
         _add_version(connection, org_id, agent_id, version, now)
         return agent_in(connection, org_id, agent_id)
 
@@ -163,20 +163,20 @@ async def find_code_agent(platform: Platform, org_id: int, agent_id: int) -> Age
     return agent
 
 
-async def _checked(
+async def _check_agent(
     platform: Platform,
     org_id: int,
     body: JsonObject,
     *,
     stored: CodeRecord | None,
     changed: JsonObject | None = None,
-) -> tuple[_Read, CheckedCode | None]:
+) -> tuple[_ParsedAgent, CheckedCode | None]:
     """All that is wrong with an agent and its code, in one answer. `stored` is the code that it has."""
     problems: list[Problem] = []
     read = None
     try:
         facts = await endpoint_facts(platform, org_id, body)
-        read = await asyncio.to_thread(_read, body, facts)  # a large definition takes seconds
+        read = await asyncio.to_thread(_parse_agent, body, facts)  # a large definition takes seconds
         await _check_endpoint(platform, read.definition)
         named = read.definition.secrets
         problems += await unknown_credentials(platform, org_id, named)
@@ -188,7 +188,7 @@ async def _checked(
     try:
         asked = body if changed is None else changed
         if body.get("mode") == "code" and asked.keys() & {CODE, "entrypoint", "mode"}:
-            checked = await _checked_code(platform, org_id, body, stored, is_sound=not problems)
+            checked = await _check_code(platform, org_id, body, stored, is_sound=not problems)
         if read is not None:
             problems += upload_code.requirements_problems(read.definition.requirements, checked)
             _check_has_code(read.definition, read.status, checked.record if checked is not None else stored)
@@ -199,7 +199,7 @@ async def _checked(
     return read, checked
 
 
-async def _checked_code(
+async def _check_code(
     platform: Platform, org_id: int, body: JsonObject, stored: CodeRecord | None, *, is_sound: bool
 ) -> CheckedCode | None:
     source, named = body.get(CODE), body.get("entrypoint")
@@ -208,20 +208,20 @@ async def _checked_code(
     if source is None or is_known:
         if stored is None:
             return None
-        return await upload_code.check_again(platform, org_id, stored, entrypoint)
+        return await upload_code.check_stored_code(platform, org_id, stored, entrypoint)
     if isinstance(source, dict) and source.get("source") == "git" and not is_sound:
         return None  # nobody is called for an agent that is refused anyway
     return await upload_code.check_code(platform, org_id, source, entrypoint)
 
 
-async def _stored_code(platform: Platform, checked: CheckedCode | None) -> CodeRecord | None:
+async def _store_code(platform: Platform, checked: CheckedCode | None) -> CodeRecord | None:
     if checked is None:
         return None
     await upload_code.store_code(platform, checked)
     return checked.record
 
 
-def _merged(before: Agent, body: JsonObject) -> JsonObject:
+def _merge(before: Agent, body: JsonObject) -> JsonObject:
     """An agent that leaves code mode leaves behind what only code has."""
     is_left = before.definition.is_code and body.get("mode", "code") != "code"
     left = (CODE, *CODE_FIELDS) if is_left else ()
@@ -229,11 +229,11 @@ def _merged(before: Agent, body: JsonObject) -> JsonObject:
     return {"status": before.status, **kept, **body}
 
 
-def _read_anew(
-    known: _Read, current: Agent, before: Agent, body: JsonObject, facts: Mapping[str, EndpointFacts]
-) -> _Read:
+def _parse_changed(
+    known: _ParsedAgent, current: Agent, before: Agent, body: JsonObject, facts: Mapping[str, EndpointFacts]
+) -> _ParsedAgent:
     """Everybody waits for the one writer: what was read before its turn is read again only if it changed."""
-    return known if before == current else _read(_merged(before, body), facts)
+    return known if before == current else _parse_agent(_merge(before, body), facts)
 
 
 def _check_has_code(definition: AgentDefinition, status: str, record: CodeRecord | None) -> None:
@@ -242,7 +242,7 @@ def _check_has_code(definition: AgentDefinition, status: str, record: CodeRecord
         raise Refused([Problem(path=f"/{CODE}", message="the code is missing", hint=hint)], "the agent")
 
 
-def _read(body: JsonObject, facts: Mapping[str, EndpointFacts]) -> _Read:
+def _parse_agent(body: JsonObject, facts: Mapping[str, EndpointFacts]) -> _ParsedAgent:
     """The definition apart from its secret and its code. Refused with all problems at once."""
     rest = {name: value for name, value in body.items() if name != CODE or body.get("mode") != "code"}
     status = rest.pop("status", "published")
@@ -261,7 +261,7 @@ def _read(body: JsonObject, facts: Mapping[str, EndpointFacts]) -> _Read:
     if problems:
         raise Refused(problems, "the agent")
     secret = rest.get(WRITE_ONLY)
-    return _Read(str(status), definition, secret if isinstance(secret, str) else None)
+    return _ParsedAgent(str(status), definition, secret if isinstance(secret, str) else None)
 
 
 async def _check_endpoint(platform: Platform, definition: AgentDefinition) -> None:
@@ -293,13 +293,13 @@ def _plan_problems(definition: AgentDefinition) -> list[Problem]:
     return found
 
 
-def _sealed(platform: Platform, org_id: int, agent_id: int, secret: str | None) -> bytes | None:
+def _seal(platform: Platform, org_id: int, agent_id: int, secret: str | None) -> bytes | None:
     if secret is None:
         return None
     return platform.secrets.seal(secret, row=f"{org_id}|agent|{agent_id}")
 
 
-def _sealed_anew(platform: Platform, before: Agent, secret: str | None) -> bytes | None:
+def _reseal(platform: Platform, before: Agent, secret: str | None) -> bytes | None:
     """As it is, where the secret is the same: sealed once more it would look like another."""
     sealed = before.sealed_auth_header
     if sealed is not None and secret is not None:
@@ -307,17 +307,17 @@ def _sealed_anew(platform: Platform, before: Agent, secret: str | None) -> bytes
             known = platform.secrets.open(sealed, row=f"{before.org_id}|agent|{before.id}")
             if hmac.compare_digest(known.encode(), secret.encode()):
                 return sealed
-    return _sealed(platform, before.org_id, before.id, secret)
+    return _seal(platform, before.org_id, before.id, secret)
 
 
-class _Version(NamedTuple):
+class _NewVersion(NamedTuple):
     definition: AgentDefinition
     code: CodeRecord | None
     sealed_auth_header: bytes | None
     status: str
 
 
-def _is_as(before: Agent, version: _Version) -> bool:
+def _is_unchanged(before: Agent, version: _NewVersion) -> bool:
     definition = replace(version.definition, code=version.code)
     return (
         before.status == version.status
@@ -326,7 +326,7 @@ def _is_as(before: Agent, version: _Version) -> bool:
     )
 
 
-def _add_version(connection: Connection, org_id: int, agent_id: int, version: _Version, now: str) -> None:
+def _add_version(connection: Connection, org_id: int, agent_id: int, version: _NewVersion, now: str) -> None:
     keep_bindings(connection, org_id, agent_id, version.definition)
     agents.add_version(
         connection,

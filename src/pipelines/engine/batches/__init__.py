@@ -1,1 +1,4 @@
-"""Batches of runs: stored, started, worked off in shards, imported. Enter at `open_batch` and `run_batch`."""
+"""Batches of runs: stored, queued, sent in shards, cancelled and resumed; and imports of recorded runs.
+
+Enter at `open_batch` and `run_batch`.
+"""

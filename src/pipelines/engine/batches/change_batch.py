@@ -28,19 +28,19 @@ from pipelines.storage.tasks.texts import SLICE_ROWS
 from pipelines.wire.errors import Conflict, StorageUnavailable
 
 
-class RunPlace(NamedTuple):
+class PlannedRun(NamedTuple):
     """Which task is sent, and which of its repeats that is. Names of names: a batch may have 100,000."""
 
     task: int  # its position among the batch's tasks
     repeat: int  # from 1
 
 
-def every_repeat(tasks: int, repeats: int) -> list[RunPlace]:
+def every_repeat(tasks: int, repeats: int) -> list[PlannedRun]:
     """All tasks once, then all of them again, as often as asked."""
-    return [RunPlace(task, repeat) for repeat in range(1, repeats + 1) for task in range(tasks)]
+    return [PlannedRun(task, repeat) for repeat in range(1, repeats + 1) for task in range(tasks)]
 
 
-def _nothing_more(connection: Connection, batch_id: int) -> None:
+def _store_nothing_more(connection: Connection, batch_id: int) -> None:
     pass
 
 
@@ -50,7 +50,7 @@ class NewBatch:
     agent: Agent
     dataset_id: int | None
     tasks: Sequence[TaskToRun]
-    places: Sequence[RunPlace]  # one run each, sent in this order
+    planned_runs: Sequence[PlannedRun]  # one run each, sent in this order
     repeats: int  # as it is shown: how often each task is tried
     concurrency: int
     fault_seed: FaultSeed
@@ -58,11 +58,11 @@ class NewBatch:
     budget: Budget = field(default_factory=Budget)
     honesty: str = STANDARD
     #: Stored with the batch's row, in the same write; what it raises leaves nothing of the batch behind.
-    with_its_row: Callable[[Connection, int], None] = _nothing_more
+    store_with_row: Callable[[Connection, int], None] = _store_nothing_more
 
     @property
     def total(self) -> int:
-        return len(self.places)
+        return len(self.planned_runs)
 
 
 async def store_batch(platform: Platform, new: NewBatch) -> int:
@@ -70,8 +70,8 @@ async def store_batch(platform: Platform, new: NewBatch) -> int:
     now = platform.now()
     batch_id: int | None = None
     for start in range(0, new.total, SLICE_ROWS):
-        places = new.places[start : start + SLICE_ROWS]
-        pending = await asyncio.to_thread(_pending_runs, new, places, now)
+        planned_runs = new.planned_runs[start : start + SLICE_ROWS]
+        pending = await asyncio.to_thread(_pending_runs, new, planned_runs, now)
         is_whole = start + SLICE_ROWS >= new.total
         try:
             if batch_id is None:
@@ -127,8 +127,8 @@ async def resume_runs(platform: Platform, org_id: int, batch_id: int) -> None:
     now = platform.now()
     await platform.database.write(partial(_start_resuming, batch_id=batch_id, now=now))
     make_pending = partial(batches.make_pending_again, batch_id=batch_id)
-    try_again = partial(_try_again, org_id=org_id, batch_id=batch_id, now=now)
-    for change, run_ids in ((make_pending, never_sent), (try_again, cut_off)):
+    add_retries = partial(_add_retries, org_id=org_id, batch_id=batch_id, now=now)
+    for change, run_ids in ((make_pending, never_sent), (add_retries, cut_off)):
         for start in range(0, len(run_ids), SLICE_ROWS):
             some = run_ids[start : start + SLICE_ROWS]
             if not await platform.database.write_part(partial(change, run_ids=some)):
@@ -142,7 +142,7 @@ def _start_resuming(connection: Connection, *, batch_id: int, now: str) -> None:
 
 
 async def add_runs(
-    platform: Platform, batch_id: int, agent: Agent, places: Sequence[tuple[TaskToRun, int]]
+    platform: Platform, batch_id: int, agent: Agent, planned_runs: Sequence[tuple[TaskToRun, int]]
 ) -> None:
     """More runs of a batch that is there already, whether it has ended or not; for a few, in one write.
 
@@ -150,11 +150,11 @@ async def add_runs(
     """
     now = platform.now()
     version = (agent.id, agent.version)
-    pending = [_pending(task, version, repeat, 0, now) for task, repeat in places]
+    pending = [_pending_run(task, version, repeat, 0, now) for task, repeat in planned_runs]
 
     def store(connection: Connection) -> None:
         if batches.is_cancelled(connection, batch_id):
-            raise Conflict("It was stopped; resume it first.")
+            raise Conflict("The batch was stopped; resume it first.")
         runs.add_pending_runs(connection, batch_id, pending)
         _start_resuming(connection, batch_id=batch_id, now=now)
 
@@ -180,7 +180,7 @@ def _store_first(
         status="running" if is_whole else "opening",
         now=now,
     )
-    new.with_its_row(connection, batch_id)
+    new.store_with_row(connection, batch_id)
     runs.add_pending_runs(connection, batch_id, pending)
     return batch_id
 
@@ -189,11 +189,11 @@ def _store_more(
     connection: Connection, *, batch_id: int, pending: list[PendingRun], is_whole: bool, now: str
 ) -> None:
     if not batches.go_on_opening(connection, batch_id=batch_id, is_whole=is_whole, now=now):
-        raise StorageUnavailable("The batch was taken to be given up; try again.")
+        raise StorageUnavailable("The batch was removed as abandoned while it was being stored; try again.")
     runs.add_pending_runs(connection, batch_id, pending)
 
 
-def _try_again(connection: Connection, *, org_id: int, batch_id: int, run_ids: list[int], now: str) -> bool:
+def _add_retries(connection: Connection, *, org_id: int, batch_id: int, run_ids: list[int], now: str) -> bool:
     """A new attempt at what each run was asked; the old one stays as it ended."""
     taken = batches.take_for_retry(connection, batch_id=batch_id, run_ids=run_ids)
     if taken is None:
@@ -202,7 +202,7 @@ def _try_again(connection: Connection, *, org_id: int, batch_id: int, run_ids: l
     found = datasets.tasks_to_run_by_id(connection, org_id=org_id, task_ids=ids)
     tasks = {task.id: task for task in found}
     again = [
-        _pending(
+        _pending_run(
             tasks[run.task_id], (run.agent_id, run.agent_version), run.repeat_number, run.fault_seed, now
         )
         for run in taken
@@ -211,16 +211,18 @@ def _try_again(connection: Connection, *, org_id: int, batch_id: int, run_ids: l
     return True
 
 
-def _pending_runs(new: NewBatch, places: Sequence[RunPlace], now: str) -> list[PendingRun]:
+def _pending_runs(new: NewBatch, planned_runs: Sequence[PlannedRun], now: str) -> list[PendingRun]:
     version = (new.agent.id, new.agent.version)
     pending = []
-    for place in places:
+    for place in planned_runs:
         fault_seed = place.repeat if new.fault_seed == "repeat" else new.fault_seed
-        pending.append(_pending(new.tasks[place.task], version, place.repeat, fault_seed, now))
+        pending.append(_pending_run(new.tasks[place.task], version, place.repeat, fault_seed, now))
     return pending
 
 
-def _pending(task: TaskToRun, version: tuple[int, int], repeat: int, fault_seed: int, now: str) -> PendingRun:
+def _pending_run(
+    task: TaskToRun, version: tuple[int, int], repeat: int, fault_seed: int, now: str
+) -> PendingRun:
     return PendingRun(
         task=task,
         agent_id=version[0],

@@ -12,7 +12,7 @@ from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.batches.change_batch import cancel_runs
 from pipelines.engine.batches.run_batch import BatchRunner
 from pipelines.engine.models.check_prices import refuse_unpriced
-from pipelines.engine.models.choose_model import named_for
+from pipelines.engine.models.choose_model import models_named_for
 from pipelines.engine.platform import Platform
 from pipelines.storage.agents.agents import Agent
 from pipelines.storage.runs import batches
@@ -20,25 +20,25 @@ from pipelines.storage.runs.batches import Batch
 from pipelines.storage.runs.model_exchanges import Spent
 
 log = logging.getLogger(__name__)
-IN_RUNS = (Purpose.SIMULATOR, Purpose.JUDGE, Purpose.USER)
+PURPOSES_IN_RUNS = (Purpose.SIMULATOR, Purpose.JUDGE, Purpose.USER)
 
 
 async def check_budget(
     platform: Platform, org_id: int, budget: Budget, agent: Agent, dataset_id: int | None, *, what: str
 ) -> None:
-    named = await named_for(platform, agent, dataset_id)
-    asked = {platform.models.model_for(purpose, named) for purpose in IN_RUNS} - {None}
+    named = await models_named_for(platform, agent, dataset_id)
+    asked = {platform.models.model_for(purpose, named) for purpose in PURPOSES_IN_RUNS} - {None}
     await refuse_unpriced(platform, org_id, budget, sorted(map(str, asked)), what=what)
 
 
 async def raise_budget(platform: Platform, batch: Batch, body: JsonObject) -> None:
     """A new budget for a batch that goes on. Refused where what it has spent uses that up."""
-    budget = raised_budget(body, batch.budget, batch.model_tokens, batch.model_nanousd, what="batch")
+    budget = read_raised_budget(body, batch.budget, batch.model_tokens, batch.model_nanousd, what="batch")
     if budget != batch.budget:
         await platform.database.write(partial(batches.set_budget, batch_id=batch.id, budget=budget))
 
 
-def raised_budget(body: JsonObject, before: Budget, tokens: int, nanousd: int, *, what: str) -> Budget:
+def read_raised_budget(body: JsonObject, before: Budget, tokens: int, nanousd: int, *, what: str) -> Budget:
     """The budget that is asked for, in place of the one before where it says nothing of that."""
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
@@ -59,7 +59,7 @@ def raised_budget(body: JsonObject, before: Budget, tokens: int, nanousd: int, *
     return budget
 
 
-class BudgetEnds:
+class BudgetEnforcer:
     """Ends batches whose budget is used up. What has ended by then stays."""
 
     def __init__(self, platform: Platform, runner: BatchRunner) -> None:

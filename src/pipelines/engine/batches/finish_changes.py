@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from pipelines.engine.batches.change_batch import cancel_runs, remove_batch
-from pipelines.engine.batches.import_runs import judge_what_is_left
+from pipelines.engine.batches.import_runs import judge_unjudged
 from pipelines.engine.batches.store_matrix import remove_half_stored
 from pipelines.engine.endpoints.prepare_cassette import remove_cassette
 from pipelines.engine.platform import Platform, timestamp
@@ -38,7 +38,7 @@ async def finish_changes(platform: Platform, *, at_start: bool) -> None:
         await remove_cassette(platform, cassette_id)
     if at_start:
         await remove_loose_texts(platform.database, NEVER if alone else _ago(platform, TEXTS_SILENT_S))
-        await judge_what_is_left(platform)
+        await judge_unjudged(platform)
         for batch_id in await platform.database.read(batches.half_cancelled_batches):
             async for _ in cancel_runs(platform, batch_id):
                 pass

@@ -16,7 +16,7 @@ from pipelines.core.tasks.seed import Seed
 from pipelines.core.tasks.seed_text import SeedText
 from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.engine.batches.store_recorded import ChosenTask, NewImport, RecordedInFile, store_recorded
+from pipelines.engine.batches.store_recorded import ChosenTask, NewImport, RecordedRunsFile, store_recorded
 from pipelines.engine.find import find_agent, find_dataset
 from pipelines.engine.judging.judge_run import judge_and_end
 from pipelines.engine.judging.stored_answers import responses_of
@@ -25,11 +25,11 @@ from pipelines.engine.tasks.upload_tasks import (
     CHECKING_BYTES,
     CHECKING_S,
     MOST_SEEDS_BYTES,
+    AgentContext,
     LargeRows,
-    Surroundings,
+    agent_context,
     check_rows,
     create_dataset,
-    surroundings_of,
 )
 from pipelines.processes.parts_in_file import PartsInFile
 from pipelines.processes.pool import Input, Job
@@ -40,7 +40,7 @@ from pipelines.storage.tasks import datasets
 from pipelines.storage.tasks.texts import SLICE_ROWS
 from pipelines.wire.names import RunStatus
 
-NAMED = "Recorded runs"  # the dataset of an import that brings its tasks, without a label
+DEFAULT_NAME = "Recorded runs"  # the dataset of an import that brings its tasks, without a label
 JUDGED_AT_ONCE = 4  # runs held in memory; how many are judged at a time is for all orgs together
 CODING = "was given a coding task: a recording has no workspace that scorers could grade"
 
@@ -49,7 +49,7 @@ async def import_runs(platform: Platform, org_id: int, data: Input) -> JsonObjec
     """Store and judge them; the batch, and of each run its verdict and what should be known of it."""
     job = Job("recorded_runs", {}, CHECKING_S, MOST_SEEDS_BYTES, CHECKING_BYTES)
     parts = await platform.upload_helpers.run_into(PartsInFile(), job, data, owner=org_id)
-    head, runs = head_from_json(loads_own(parts[-1])), RecordedInFile(parts)
+    head, runs = head_from_json(loads_own(parts[-1])), RecordedRunsFile(parts)
     agent = await find_agent(platform, org_id, head.agent_id) if head.agent_id is not None else None
     dataset_id, tasks = await _choose_tasks(platform, org_id, head, runs)
     assert agent is not None, "an import without an agent has a problem"
@@ -58,7 +58,7 @@ async def import_runs(platform: Platform, org_id: int, data: Input) -> JsonObjec
     )
     batch_id, run_ids = await store_recorded(platform, new)
     await judge_stored(platform, batch_id, run_ids)
-    found = await platform.database.read(partial(_told, run_ids=run_ids))
+    found = await platform.database.read(partial(_run_summaries, run_ids=run_ids))
     told: JsonObject = {"batch_id": batch_id, "dataset_id": dataset_id, "recognised": head.told}
     return told | {"runs": found}
 
@@ -83,7 +83,7 @@ async def judge_stored(platform: Platform, batch_id: int, run_ids: Iterable[int]
     await platform.database.write(partial(batches.finish_batch, batch_id=batch_id, now=now))
 
 
-async def judge_what_is_left(platform: Platform) -> None:
+async def judge_unjudged(platform: Platform) -> None:
     """At a start: runs that were stored, and whose server went down before it had judged them."""
     left = await platform.database.read(recorded_runs.unjudged_runs)
     for batch_id in dict.fromkeys(batch_id for batch_id, _ in left):
@@ -102,7 +102,7 @@ def _ending(run: Run) -> Ending:
     )
 
 
-def _told(connection: Connection, *, run_ids: Sequence[int]) -> list[Json]:
+def _run_summaries(connection: Connection, *, run_ids: Sequence[int]) -> list[Json]:
     found: list[Json] = []
     for run_id in run_ids:
         run = recorded_runs.recorded_run(connection, run_id)
@@ -125,22 +125,22 @@ def _told(connection: Connection, *, run_ids: Sequence[int]) -> list[Json]:
 
 
 async def _choose_tasks(
-    platform: Platform, org_id: int, head: ImportHead, runs: RecordedInFile
+    platform: Platform, org_id: int, head: ImportHead, runs: RecordedRunsFile
 ) -> tuple[int, list[ChosenTask]]:
     """The dataset, and the task of each run. Refused with every problem of the runs and of the tasks."""
     problems = list(head.problems)
     if head.dataset_id is not None and not problems:
-        known = await _tasks_of(platform, org_id, head.dataset_id)
-        matches = await asyncio.to_thread(_matched, runs, known, problems)
+        known = await _load_tasks(platform, org_id, head.dataset_id)
+        matches = await asyncio.to_thread(_match_runs, runs, known, problems)
         return head.dataset_id, [ChosenTask(known[match.task].id or 0, match.note) for match in matches]
     rows = LargeRows(data=runs.task_rows, format=None)
-    seeds = await _checked(platform, org_id, head, rows, problems) if head.has_tasks else ()
+    seeds = await _check_tasks(platform, org_id, head, rows, problems) if head.has_tasks else ()
     if problems:
         raise Refused(problems, WHAT)
     known = await asyncio.to_thread(known_tasks, seeds)
     own = [Match(task) for task in head.task_of] if head.task_of is not None else None
-    matches = await asyncio.to_thread(_matched, runs, known, problems, own)
-    name = head.label or NAMED
+    matches = await asyncio.to_thread(_match_runs, runs, known, problems, own)
+    name = head.label or DEFAULT_NAME
     uploaded = await create_dataset(
         platform, org_id, name=name, agent_id=head.agent_id, rows=rows, reuse=True
     )
@@ -148,8 +148,8 @@ async def _choose_tasks(
     return uploaded.dataset.id, chosen
 
 
-def _matched(
-    runs: RecordedInFile,
+def _match_runs(
+    runs: RecordedRunsFile,
     known: Sequence[KnownTask],
     problems: list[Problem],
     own: Sequence[Match] | None = None,
@@ -166,20 +166,20 @@ def _matched(
     return [match for match in matches if match is not None]
 
 
-async def _checked(
+async def _check_tasks(
     platform: Platform, org_id: int, head: ImportHead, rows: LargeRows, problems: list[Problem]
 ) -> Sequence[Seed | SeedText]:
     """The tasks that come with an import; what is wrong with them is told with the rest."""
-    around = await surroundings_of(platform, org_id, head.agent_id) if head.agent_id is not None else None
+    around = await agent_context(platform, org_id, head.agent_id) if head.agent_id is not None else None
     try:
-        checked = await check_rows(platform, org_id, rows, around or Surroundings(), [])
+        checked = await check_rows(platform, org_id, rows, around or AgentContext(), [])
     except Refused as refused:
         problems += [replace(each, path=f"/tasks, {each.path}") for each in refused.problems]
         return ()
     return checked.seeds
 
 
-async def _tasks_of(platform: Platform, org_id: int, dataset_id: int) -> list[KnownTask]:
+async def _load_tasks(platform: Platform, org_id: int, dataset_id: int) -> list[KnownTask]:
     await find_dataset(platform, org_id, dataset_id)
     known: list[KnownTask] = []
     after_id: int | None = None

@@ -28,13 +28,13 @@ from pipelines.engine.batches.change_batch import (
 from pipelines.engine.batches.check_budget import check_budget, raise_budget
 from pipelines.engine.batches.run_batch import BatchRunner
 from pipelines.engine.endpoints.bind_endpoints import refuse_drift
-from pipelines.engine.endpoints.prepare_cassette import check_cassette, ready_cassette
+from pipelines.engine.endpoints.prepare_cassette import check_cassette, prepare_cassette
 from pipelines.engine.find import find_agent, find_batch, find_dataset
 from pipelines.engine.judging.choose_honesty import honesty_of
 from pipelines.engine.models.ask_model_for_reply import refuse_without_model
-from pipelines.engine.models.choose_model import named_for
+from pipelines.engine.models.choose_model import models_named_for
 from pipelines.engine.platform import Platform
-from pipelines.engine.tools.check_rules import check_rules
+from pipelines.engine.simulation.check_rules import check_rules
 from pipelines.storage.lists import batch_outcomes
 from pipelines.storage.runs import batches
 from pipelines.storage.runs.batches import Batch
@@ -52,7 +52,7 @@ FIELDS = (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Asked:
+class _BatchRequest:
     agent_id: int
     dataset_id: int | None
     task_ids: tuple[int, ...] | None
@@ -66,7 +66,7 @@ class _Asked:
 
 async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body: JsonObject) -> Batch:
     """Store one pending run per task and repeat, then queue them. Nothing is sent before all are stored."""
-    asked = _read(body)
+    asked = _read_request(body)
     agent = await find_agent(platform, org_id, asked.agent_id)
     if agent.status == "draft":
         raise AgentIsDraft
@@ -74,10 +74,10 @@ async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body:
         await platform.code_mode.opened()  # refused here rather than once per run
     if asked.passthrough.mode != REPLAY:  # then the endpoint as it was recorded is what counts
         await refuse_drift(platform, agent)
-    tasks = await _tasks(platform, org_id, asked)
-    _check(tasks, asked, most=platform.limits.batch_runs, is_code=agent.definition.is_code)
+    tasks = await _load_tasks(platform, org_id, asked)
+    _check_tasks(tasks, asked, most=platform.limits.batch_runs, is_code=agent.definition.is_code)
     if any(task.needs_model for task in tasks):
-        platform.models.needed(Purpose.USER, await named_for(platform, agent, asked.dataset_id))
+        platform.models.needed(Purpose.USER, await models_named_for(platform, agent, asked.dataset_id))
     await check_rules(platform, agent, tasks, of_dataset=asked.dataset_id is not None)
     await refuse_without_model(platform, agent, asked.dataset_id or tasks[0].dataset_id)
     await check_cassette(platform, org_id, asked.passthrough, "the batch")
@@ -87,7 +87,7 @@ async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body:
         agent=agent,
         dataset_id=asked.dataset_id,
         tasks=tasks,
-        places=every_repeat(len(tasks), asked.repeats),
+        planned_runs=every_repeat(len(tasks), asked.repeats),
         repeats=asked.repeats,
         concurrency=min(asked.concurrency, agent.definition.max_concurrency),
         fault_seed=asked.fault_seed,
@@ -95,7 +95,7 @@ async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body:
         budget=asked.budget,
         honesty=asked.honesty or await honesty_of(platform, agent, asked.dataset_id or tasks[0].dataset_id),
     )
-    await ready_cassette(platform, org_id, asked.passthrough)
+    await prepare_cassette(platform, org_id, asked.passthrough)
     batch = await find_batch(platform, org_id, await store_batch(platform, new))
     await runner.enqueue(batch)
     return batch
@@ -146,7 +146,7 @@ async def resume_batch(
     return batch
 
 
-async def _tasks(platform: Platform, org_id: int, asked: _Asked) -> list[TaskToRun]:
+async def _load_tasks(platform: Platform, org_id: int, asked: _BatchRequest) -> list[TaskToRun]:
     """What the batch is over, in the author's order, or the order they were asked for."""
     if asked.dataset_id is not None:
         return await _tasks_of_dataset(platform, org_id, asked.dataset_id)
@@ -178,7 +178,7 @@ async def _tasks_of_dataset(platform: Platform, org_id: int, dataset_id: int) ->
     return tasks
 
 
-def _check(tasks: list[TaskToRun], asked: _Asked, *, most: int, is_code: bool) -> None:
+def _check_tasks(tasks: list[TaskToRun], asked: _BatchRequest, *, most: int, is_code: bool) -> None:
     if not tasks:
         raise Refused([Problem(path="/dataset_id", message="has no tasks to run")], "the batch")
     if len(tasks) * asked.repeats > most:
@@ -198,7 +198,7 @@ def coding_refusals(tasks: Sequence[TaskToRun]) -> list[Problem]:
     ]
 
 
-def _read(body: JsonObject) -> _Asked:
+def _read_request(body: JsonObject) -> _BatchRequest:
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
     fields.refuse_unknown(FIELDS)
@@ -218,7 +218,7 @@ def _read(body: JsonObject) -> _Asked:
     honesty = read_honesty(fields)
     if problems or agent_id is None:
         raise Refused(problems, "the batch")
-    return _Asked(
+    return _BatchRequest(
         agent_id=agent_id,
         dataset_id=dataset_id,
         task_ids=task_ids,

@@ -35,7 +35,7 @@ RETRY_S = 1.0  # how long to leave a database alone that could not answer
 GRACE_S = 30  # a token outlives the agent's time by this much: its last call may be on its way
 
 
-class Claimed(NamedTuple):
+class ClaimedRun(NamedTuple):
     """A run that this worker, and no other, sends to its agent."""
 
     run: Run
@@ -43,14 +43,14 @@ class Claimed(NamedTuple):
     agent: Agent
 
 
-DispatchRun = Callable[[Claimed], Awaitable[None]]
+DispatchRun = Callable[[ClaimedRun], Awaitable[None]]
 
 
-def _nobody_hears(batch_id: int) -> None:
+def _ignore_end(batch_id: int) -> None:
     pass
 
 
-class _Work(NamedTuple):
+class _PendingWork(NamedTuple):
     batch: Batch
     agent: Agent
     pending: list[int]
@@ -68,7 +68,7 @@ class BatchRunner:
         silent_s: float,
         is_shared: bool,
         dispatch_run: DispatchRun,
-        on_end: Callable[[int], None] = _nobody_hears,
+        on_end: Callable[[int], None] = _ignore_end,
     ) -> None:
         """`is_shared`: other processes may work on the same database. `on_end` hears which batch ended."""
         self._platform = platform
@@ -82,10 +82,14 @@ class BatchRunner:
         self._beats: WorkerBeats | None = None
         if is_shared:
             self._beats = WorkerBeats(
-                platform, worker=worker, beat_s=self._round_s, take_over=self._take_over, let_go=self._let_go
+                platform,
+                worker=worker,
+                beat_s=self._round_s,
+                take_over=self._take_over,
+                on_declared_gone=self._drop_shards,
             )
         self._unqueued: dict[tuple[int, str | None], int] = {}  # seen unqueued in how many rounds
-        self._looking_after: asyncio.Task[None] | None = None
+        self._maintenance: asyncio.Task[None] | None = None
         self._is_stopping = False
 
     async def start(self, *, listen: bool, is_queue_new: bool = False) -> None:
@@ -103,19 +107,19 @@ class BatchRunner:
         unfinished = await self._platform.database.read(batches.unfinished_batches)
         if listen or unfinished:
             await self._listen()
-            await self._queue_forgotten(rounds=0)
+            await self._enqueue_forgotten(rounds=0)
 
     async def stop(self) -> None:
         """What is in flight is cut off as by a kill, and said to be; the rest waits for whoever goes on."""
         self._is_stopping = True
-        if self._looking_after is None:
+        if self._maintenance is None:
             return
-        self._looking_after.cancel()
+        self._maintenance.cancel()
         if self._beats is not None:
             await self._beats.stop()
         for shard in self._at_work:
             shard.cancel()
-        await asyncio.gather(self._looking_after, *self._at_work, return_exceptions=True)
+        await asyncio.gather(self._maintenance, *self._at_work, return_exceptions=True)
         now = self._platform.now()
         with suppress(StorageUnavailable):
             await self._platform.database.write(
@@ -126,7 +130,7 @@ class BatchRunner:
     async def enqueue(self, batch: Batch) -> None:
         """Queue what is pending of a batch. Shards that overlap do no harm: each run is claimed once."""
         await self._listen()
-        work = await self._platform.database.read(lambda connection: _work(connection, batch.id))
+        work = await self._platform.database.read(lambda connection: _load_work(connection, batch.id))
         most = work.agent.definition.max_concurrency
         await self._shards.enqueue(
             shards_of(batch, work.pending, lanes=min(LANES, most)), agent_id=batch.agent_id
@@ -149,10 +153,10 @@ class BatchRunner:
             task.cancel()
 
     async def _listen(self) -> None:
-        if self._looking_after is None:
+        if self._maintenance is None:
             if self._beats is not None:
                 await self._beats.start()
-            self._looking_after = asyncio.create_task(self._look_after())
+            self._maintenance = asyncio.create_task(self._maintain())
         await self._shards.start()
 
     # -- a shard
@@ -164,21 +168,23 @@ class BatchRunner:
             raise asyncio.CancelledError
         self._at_work.add(task)
         try:
-            while not await self._is_worked_off(shard):
+            while not await self._send_pending(shard):
                 pass
         finally:
             self._at_work.discard(task)
 
-    async def _is_worked_off(self, shard: Shard) -> bool:
+    async def _send_pending(self, shard: Shard) -> bool:
         """Send what is pending of it; True once nothing is."""
         database = self._platform.database
         try:
-            work = await database.read_for_batch(lambda connection: _work(connection, shard.batch_id, shard))
+            work = await database.read_for_batch(
+                lambda connection: _load_work(connection, shard.batch_id, shard)
+            )
             if work.pending:
                 await self._send(work, slots_of(work.batch.concurrency, shard.lane))
                 return False
             now, mine = self._platform.now(), set(self._in_flight)
-            if await database.write(lambda connection: self._close(connection, shard, mine, now)):
+            if await database.write(lambda connection: self._close_shard(connection, shard, mine, now)):
                 self.on_end(shard.batch_id)
         except StorageUnavailable as error:
             log.warning("batch %s waits for the database: %s", shard.batch_id, error)
@@ -186,14 +192,14 @@ class BatchRunner:
             return False
         return True
 
-    async def _send(self, work: _Work, at_once: int) -> None:
+    async def _send(self, work: _PendingWork, at_once: int) -> None:
         slots = asyncio.Semaphore(at_once)
         async with asyncio.TaskGroup() as group:
             for run_id in work.pending:
                 await slots.acquire()
-                group.create_task(self._one(run_id, work, slots))
+                group.create_task(self._send_one(run_id, work, slots))
 
-    async def _one(self, run_id: int, work: _Work, slots: asyncio.Semaphore) -> None:
+    async def _send_one(self, run_id: int, work: _PendingWork, slots: asyncio.Semaphore) -> None:
         """Nothing but its cancellation leaves here: the other runs of the shard go on."""
         task = asyncio.current_task()
         assert task is not None
@@ -216,7 +222,7 @@ class BatchRunner:
                 del self._in_flight[run_id]
             slots.release()
 
-    async def _claim(self, run_id: int, agent: Agent) -> Claimed | None:
+    async def _claim(self, run_id: int, agent: Agent) -> ClaimedRun | None:
         """Its row says `running` before a byte is sent: what is claimed is never sent by anyone else."""
         platform = self._platform
         token, jti, now = secrets.token_urlsafe(32), secrets.token_hex(16), platform.now()
@@ -245,7 +251,7 @@ class BatchRunner:
 
         def claim(connection: Connection) -> bool:
             if self._beats is not None and not batches.is_listed(connection, worker=self._worker):
-                raise StorageUnavailable("others have taken this worker to be gone")
+                raise StorageUnavailable("other workers have declared this worker gone")
             return runs.claim_run(
                 connection,
                 run_id=run_id,
@@ -260,9 +266,9 @@ class BatchRunner:
         if not await platform.database.write(claim):
             return None
         platform.live_runs.expect_end(run.id, began + lifetime_s)
-        return Claimed(run, token, agent)
+        return ClaimedRun(run, token, agent)
 
-    def _close(self, connection: Connection, shard: Shard, mine: set[int], now: str) -> bool:
+    def _close_shard(self, connection: Connection, shard: Shard, mine: set[int], now: str) -> bool:
         """True when the batch ended with it."""
         for run_id in batches.claimed_runs(
             connection, worker=self._worker, batch_id=shard.batch_id, first=shard.first, last=shard.last
@@ -273,21 +279,21 @@ class BatchRunner:
 
     # -- beside the shards
 
-    async def _look_after(self) -> None:
+    async def _maintain(self) -> None:
         """On a task of its own: a beat must not wait for any of it."""
         while True:
             await asyncio.sleep(self._round_s)
             try:
                 if self._beats is not None:
-                    await self._stop_what_was_ended_elsewhere()
-                await self._queue_forgotten(rounds=BEATS)
+                    await self._cancel_runs_ended_elsewhere()
+                await self._enqueue_forgotten(rounds=BEATS)
                 await finish_changes(self._platform, at_start=False)
             except Exception:  # whatever it was, the next round may have more luck
-                log.exception("worker %s could not look after its batches", self._worker)
+                log.exception("worker %s could not maintain its batches", self._worker)
 
-    async def _let_go(self) -> None:
+    async def _drop_shards(self) -> None:
         """Others have this one's shards. What it claimed before it heard of that, nobody would end."""
-        log.warning("worker %s was taken to be gone; others go on with its shards", self._worker)
+        log.warning("worker %s was declared gone; other workers continue its shards", self._worker)
         shards = list(self._at_work)
         for shard in shards:
             shard.cancel()
@@ -297,7 +303,7 @@ class BatchRunner:
             lambda connection: batches.interrupt_worker(connection, worker=self._worker, now=now, but=mine)
         )
 
-    async def _stop_what_was_ended_elsewhere(self) -> None:
+    async def _cancel_runs_ended_elsewhere(self) -> None:
         """Another node took a request to cancel, or took this one for gone."""
         mine = list(self._in_flight)
         for run_id in await self._platform.database.read(
@@ -309,7 +315,7 @@ class BatchRunner:
         await self._shards.take_over(gone)
         await self._platform.judge_tasks.take_up(gone)
 
-    async def _queue_forgotten(self, *, rounds: int) -> None:
+    async def _enqueue_forgotten(self, *, rounds: int) -> None:
         """Batches whose server went down between storing and queueing them: unqueued for so many rounds."""
         found = await self._platform.database.read(batches.unqueued_batches)
         seen = self._unqueued
@@ -343,9 +349,11 @@ def slots_of(concurrency: int, lane: int) -> int:
     return max(1, concurrency // LANES + (lane < concurrency % LANES))
 
 
-def _work(connection: Connection, batch_id: int, shard: Shard | None = None) -> _Work:
+def _load_work(connection: Connection, batch_id: int, shard: Shard | None = None) -> _PendingWork:
     batch = batches.batch_for_work(connection, batch_id)
     agent = agent_by_id(connection, org_id=batch.org_id, agent_id=batch.agent_id, version=batch.agent_version)
     assert agent is not None, "a batch's agent version is never deleted"
     first, last = (shard.first, shard.last) if shard is not None else (0, 2**62)
-    return _Work(batch, agent, batches.pending_runs(connection, batch_id=batch_id, first=first, last=last))
+    return _PendingWork(
+        batch, agent, batches.pending_runs(connection, batch_id=batch_id, first=first, last=last)
+    )

@@ -17,8 +17,9 @@ from pipelines.core.models.model_budget import Budget
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.engine.batches.change_batch import NewBatch, RunPlace, store_batch
+from pipelines.engine.batches.change_batch import NewBatch, PlannedRun, store_batch
 from pipelines.engine.platform import Platform
+from pipelines.engine.tasks.store_texts import store_texts
 from pipelines.storage.agents.agents import Agent
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.evals import evals
@@ -35,7 +36,7 @@ SCENARIOS_AT_ONCE = 10  # in memory, each with the texts of its row
 TASKS_AT_ONCE = SLICE_ROWS // 2
 
 
-class _Written(NamedTuple):
+class _NewCellTask(NamedTuple):
     """A task with the texts that it refers to."""
 
     task: NewEvalTask
@@ -45,7 +46,7 @@ class _Written(NamedTuple):
 
 class _StoredTasks(NamedTuple):
     tasks: list[TaskToRun]
-    places: list[tuple[int, int]]  # (position among the tasks, repeat)
+    planned_runs: list[tuple[int, int]]  # (position among the tasks, repeat)
 
 
 async def store_matrix(
@@ -59,22 +60,22 @@ async def store_matrix(
     budget: Budget,
 ) -> int:
     """The id of its batch."""
-    dataset_id = await platform.database.write(partial(_begin, new=new))
+    dataset_id = await platform.database.write(partial(_add_matrix, new=new))
     try:
         stored = await _store_tasks(platform, new, agent, plan, scenario_ids, dataset_id)
-        places = await asyncio.to_thread(_ordered, stored.places, plan.rng_seed)
+        planned_runs = await asyncio.to_thread(_shuffle_runs, stored.planned_runs, plan.rng_seed)
         batch = NewBatch(
             org_id=new.org_id,
             agent=agent,
             dataset_id=dataset_id,
             tasks=stored.tasks,
-            places=places,
+            planned_runs=planned_runs,
             repeats=plan.repeats,
             concurrency=concurrency,
             budget=budget,
             honesty=agent.definition.config.honesty,
             fault_seed=0,  # pressure alone may differ between the cells of a row
-            with_its_row=partial(_attach, matrix_id=new.matrix_id, now=new.created_at),
+            store_with_row=partial(_attach_batch, matrix_id=new.matrix_id, now=new.created_at),
         )
         return await store_batch(platform, batch)
     except BaseException:
@@ -95,11 +96,11 @@ async def remove_half_stored(platform: Platform, *, before: str = NEVER) -> None
         await remove_matrix(platform, matrix_id)
 
 
-def _ordered(places: Sequence[tuple[int, int]], rng_seed: int) -> list[RunPlace]:
-    return [RunPlace(*place) for place in shuffle_runs(places, rng_seed)]
+def _shuffle_runs(planned_runs: Sequence[tuple[int, int]], rng_seed: int) -> list[PlannedRun]:
+    return [PlannedRun(*place) for place in shuffle_runs(planned_runs, rng_seed)]
 
 
-def _begin(connection: Connection, *, new: NewMatrix) -> int:
+def _add_matrix(connection: Connection, *, new: NewMatrix) -> int:
     dataset_id = datasets.add_dataset(
         connection,
         org_id=new.org_id,
@@ -112,13 +113,13 @@ def _begin(connection: Connection, *, new: NewMatrix) -> int:
     return dataset_id
 
 
-def _attach(connection: Connection, batch_id: int, *, matrix_id: str, now: str) -> None:
+def _attach_batch(connection: Connection, batch_id: int, *, matrix_id: str, now: str) -> None:
     if not evals.attach_batch(connection, matrix_id=matrix_id, batch_id=batch_id, now=now):
-        raise _given_up()
+        raise _gave_up_error()
 
 
-def _given_up() -> StorageUnavailable:
-    return StorageUnavailable("The matrix was taken to be given up; try again.")
+def _gave_up_error() -> StorageUnavailable:
+    return StorageUnavailable("The matrix was removed as abandoned while it was being stored; try again.")
 
 
 async def _store_tasks(
@@ -130,10 +131,10 @@ async def _store_tasks(
     dataset_id: int,
 ) -> _StoredTasks:
     stored = _StoredTasks([], [])
-    async for written in _written_tasks(platform, new.org_id, agent, plan, scenario_ids):
+    async for written in _new_cell_tasks(platform, new.org_id, agent, plan, scenario_ids):
         for start in range(0, len(written), TASKS_AT_ONCE):
             some = written[start : start + TASKS_AT_ONCE]
-            new_texts = await _store_texts(platform, some)
+            new_texts = await store_texts(platform, (text for each in some for text in each.texts))
             add = partial(
                 evals.add_eval_tasks,
                 matrix_id=new.matrix_id,
@@ -141,28 +142,28 @@ async def _store_tasks(
                 tasks=[each.task for each in some],
                 now=platform.now(),
             )
-            added = await platform.database.write_part(partial(_add_and_keep, add=add, hashes=new_texts))
-            stored.places.extend(
+            added = await platform.database.write_part(partial(_add_tasks, add=add, hashes=new_texts))
+            stored.planned_runs.extend(
                 (len(stored.tasks) + at, repeat) for at, each in enumerate(some) for repeat in each.repeats
             )
             stored.tasks.extend(added)
     return stored
 
 
-def _add_and_keep(
+def _add_tasks(
     connection: Connection, *, add: Callable[[Connection], list[TaskToRun] | None], hashes: Sequence[str]
 ) -> list[TaskToRun]:
     """Some tasks; from here on the texts they refer to are loose no more."""
     added = add(connection)
     if added is None:
-        raise _given_up()
+        raise _gave_up_error()
     texts.keep_texts(connection, hashes)
     return added
 
 
-async def _written_tasks(
+async def _new_cell_tasks(
     platform: Platform, org_id: int, agent: Agent, plan: MatrixPlan, scenario_ids: Sequence[str]
-) -> AsyncIterator[list[_Written]]:
+) -> AsyncIterator[list[_NewCellTask]]:
     """The tasks of some scenarios at a time, written out on a thread: the texts are long."""
     for start in range(0, len(scenario_ids), SCENARIOS_AT_ONCE):
         some = scenario_ids[start : start + SCENARIOS_AT_ONCE]
@@ -174,25 +175,25 @@ async def _written_tasks(
         yield await asyncio.to_thread(_write_rows, plan, [found[id] for id in some])
 
 
-def _write_rows(plan: MatrixPlan, some: Sequence[StoredScenario]) -> list[_Written]:
+def _write_rows(plan: MatrixPlan, some: Sequence[StoredScenario]) -> list[_NewCellTask]:
     return [written for stored in some for written in _write_row(plan, stored)]
 
 
-def _write_row(plan: MatrixPlan, stored: StoredScenario) -> list[_Written]:
+def _write_row(plan: MatrixPlan, stored: StoredScenario) -> list[_NewCellTask]:
     scenario = Scenario.from_stored(stored.body())
     plain = datasets.as_texts(Seed.from_stored(seed_of(scenario, None)))
     # What is invented and what fails at random is the same in all cells of a row: pressure alone differs.
-    drawn_as = seed_name(_read(plain.texts[0]), plain.task.world_hash)
+    drawn_as = seed_name(_parse_seed(plain.texts[0]), plain.task.world_hash)
     return [_write_cell(stored, scenario, cell, drawn_as) for cell in tasks_of_scenario(plan, scenario)]
 
 
-def _read(seed: Text) -> JsonObject:
+def _parse_seed(seed: Text) -> JsonObject:
     body = loads_own(seed.body)
     assert isinstance(body, dict)
     return body
 
 
-def _write_cell(stored: StoredScenario, scenario: Scenario, cell: CellTask, drawn_as: str) -> _Written:
+def _write_cell(stored: StoredScenario, scenario: Scenario, cell: CellTask, drawn_as: str) -> _NewCellTask:
     injection = cell.injection
     named_as: JsonObject = {"drawn_as": drawn_as} if injection is not None else {}
     seed = datasets.as_texts(Seed.from_stored(cell.seed | named_as))
@@ -203,7 +204,7 @@ def _write_cell(stored: StoredScenario, scenario: Scenario, cell: CellTask, draw
         "risk_level": scenario.risk_level,
     }
     if injection is None:
-        return _Written(NewEvalTask(**head), cell.repeats, seed.texts)  # type: ignore[arg-type]
+        return _NewCellTask(NewEvalTask(**head), cell.repeats, seed.texts)  # type: ignore[arg-type]
     injected = named(injection.text.encode())
     task = NewEvalTask(
         **head,  # type: ignore[arg-type]
@@ -214,13 +215,4 @@ def _write_cell(stored: StoredScenario, scenario: Scenario, cell: CellTask, draw
         delivery=injection.delivery,
         text_hash=injected.hash,
     )
-    return _Written(task, cell.repeats, (*seed.texts, injected))
-
-
-async def _store_texts(platform: Platform, written: Sequence[_Written]) -> list[str]:
-    """Those that were not there already; loose until a task refers to them."""
-    bodies = {text.hash: text for each in written for text in each.texts}
-    missing = await platform.database.read(partial(texts.missing_texts, hashes=bodies))
-    for slice in texts.slices_of(text for name, text in bodies.items() if name in missing):
-        await platform.database.write_part(partial(texts.add_parts, parts=slice, now=platform.now()))
-    return sorted(missing)
+    return _NewCellTask(task, cell.repeats, (*seed.texts, injected))

@@ -14,6 +14,7 @@ from pipelines.core.text.json_text import JsonObject, dumps, loads_own, same
 from pipelines.core.tools.trace_row import TraceRow
 from pipelines.engine.batches.change_batch import remove_batch
 from pipelines.engine.platform import Platform
+from pipelines.engine.tasks.store_texts import store_texts
 from pipelines.processes.parts_in_file import PartsInFile
 from pipelines.storage.accounts.keys import hash_of
 from pipelines.storage.agents.agents import Agent
@@ -25,10 +26,11 @@ from pipelines.storage.tasks.datasets import Task
 from pipelines.storage.tasks.texts import SLICE_CHARACTERS, SLICE_ROWS, Text, named
 from pipelines.wire.errors import NotFound, StorageUnavailable
 
-_TEXTS = ("tool_name", "error_code", "actor_id", "client")
+ABANDONED = "The import was removed as abandoned while it was being stored; try again."
+_TEXT_COLUMNS = ("tool_name", "error_code", "actor_id", "client")
 
 
-class RecordedInFile:
+class RecordedRunsFile:
     """The runs of an import, in a file: one in memory at a time."""
 
     def __init__(self, parts: PartsInFile) -> None:
@@ -59,12 +61,12 @@ class NewImport:
     org_id: int
     agent: Agent
     dataset_id: int
-    runs: RecordedInFile
+    runs: RecordedRunsFile
     tasks: list[ChosenTask]  # one for each run
     label: str | None
 
 
-class _Ready(NamedTuple):
+class _ReadyRun(NamedTuple):
     run: NewRecordedRun
     world: Text | None  # where it did not start from its task's
 
@@ -80,12 +82,14 @@ async def store_recorded(platform: Platform, new: NewImport) -> tuple[int, list[
     batch_id = await platform.database.write_part(partial(_add_batch, new=new, now=created))
     run_ids: list[int] = []
     try:
-        async for group in _groups(_ready_runs(platform, new, created)):
-            await _store_worlds(platform, group)
+        async for group in _groups(_prepare_runs(platform, new, created)):
+            await store_texts(platform, (each.world for each in group if each.world is not None))
             store = partial(_store_group, batch_id=batch_id, group=group, now=platform.now())
             run_ids += await platform.database.write_part(store)
         if not await platform.database.write(partial(recorded_runs.show_import, batch_id=batch_id)):
-            raise StorageUnavailable("The import was taken to be given up; try again.")
+            raise StorageUnavailable(
+                "The import was removed as abandoned while it was being stored; try again."
+            )
     except Exception:
         with suppress(StorageUnavailable):
             await remove_batch(platform, batch_id)
@@ -108,7 +112,7 @@ def _add_batch(connection: Connection, *, new: NewImport, now: str) -> int:
     )
 
 
-async def _ready_runs(platform: Platform, new: NewImport, created: str) -> AsyncIterator[_Ready]:
+async def _prepare_runs(platform: Platform, new: NewImport, created: str) -> AsyncIterator[_ReadyRun]:
     counts: Counter[int] = Counter()
     found: tuple[Task, JsonObject] | None = None
     for place, chosen in enumerate(new.tasks):
@@ -118,7 +122,7 @@ async def _ready_runs(platform: Platform, new: NewImport, created: str) -> Async
             )
         task, state = found
         counts[task.id] += 1
-        make = partial(_ready, new, place, task, state, repeat=counts[task.id], created=created)
+        make = partial(_prepare_run, new, place, task, state, repeat=counts[task.id], created=created)
         yield await platform.plan_readers.run(make, owner=new.org_id)
 
 
@@ -129,7 +133,9 @@ def _task_and_world(connection: Connection, *, org_id: int, task_id: int) -> tup
     return task, datasets.world_by_hash(connection, task.world_hash)
 
 
-def _ready(new: NewImport, place: int, task: Task, state: JsonObject, *, repeat: int, created: str) -> _Ready:
+def _prepare_run(
+    new: NewImport, place: int, task: Task, state: JsonObject, *, repeat: int, created: str
+) -> _ReadyRun:
     run = with_changes(new.runs[place], state, new.agent.definition.tools)
     before = run.state_before or {}
     world = None if same(before, state) else named(dumps(before))
@@ -152,20 +158,20 @@ def _ready(new: NewImport, place: int, task: Task, state: JsonObject, *, repeat:
         soft_warnings=[*run.notes, *([note] if note is not None else [])],
         conversation=run.conversation,
         created_at=created,
-        rows=tuple(map(_storable, _timed(run.rows, created))),
+        rows=tuple(map(_without_nuls, _with_times(run.rows, created))),
     )
-    return _Ready(stored, world)
+    return _ReadyRun(stored, world)
 
 
-def _timed(rows: tuple[TraceRow, ...], created: str) -> Iterator[TraceRow]:
+def _with_times(rows: tuple[TraceRow, ...], created: str) -> Iterator[TraceRow]:
     """A row without a time of its own happened no later than the first that has one."""
     first = next((row.occurred_at for row in rows if row.occurred_at), created)
     return (row if row.occurred_at else row._replace(occurred_at=first) for row in rows)
 
 
-def _storable(row: TraceRow) -> TraceRow:
+def _without_nuls(row: TraceRow) -> TraceRow:
     """Postgres has no place for a NUL. In JSON it is escaped; these are stored as they are."""
-    texts = {name: _without_nul(value) for name in _TEXTS if (value := getattr(row, name)) is not None}
+    texts = {name: _without_nul(value) for name in _TEXT_COLUMNS if (value := getattr(row, name)) is not None}
     return row._replace(**texts)  # type: ignore[arg-type]  # columns of text
 
 
@@ -173,9 +179,9 @@ def _without_nul(text: str) -> str:
     return text.replace("\0", "\ufffd")
 
 
-async def _groups(ready: AsyncIterator[_Ready]) -> AsyncIterator[list[_Ready]]:
+async def _groups(ready: AsyncIterator[_ReadyRun]) -> AsyncIterator[list[_ReadyRun]]:
     """As many runs together as make one short write, or one that is larger."""
-    group: list[_Ready] = []
+    group: list[_ReadyRun] = []
     rows, characters = 0, 0
     async for each in ready:
         rows, characters = rows + 1 + len(each.run.rows), characters + each.characters
@@ -187,16 +193,9 @@ async def _groups(ready: AsyncIterator[_Ready]) -> AsyncIterator[list[_Ready]]:
         yield group
 
 
-async def _store_worlds(platform: Platform, group: list[_Ready]) -> None:
-    bodies = {each.world.hash: each.world for each in group if each.world is not None}
-    missing = await platform.database.read(partial(texts.missing_texts, hashes=bodies))
-    for slice in texts.slices_of(text for name, text in bodies.items() if name in missing):
-        await platform.database.write_part(partial(texts.add_parts, parts=slice, now=platform.now()))
-
-
-def _store_group(connection: Connection, *, batch_id: int, group: list[_Ready], now: str) -> list[int]:
+def _store_group(connection: Connection, *, batch_id: int, group: list[_ReadyRun], now: str) -> list[int]:
     if not batches.go_on_opening(connection, batch_id=batch_id, is_whole=False, now=now):
-        raise StorageUnavailable("The import was taken to be given up; try again.")
+        raise StorageUnavailable(ABANDONED)
     worlds = sorted({each.world.hash for each in group if each.world is not None})
     texts.keep_texts(connection, worlds)
     return [recorded_runs.add_recorded_run(connection, batch_id, each.run) for each in group]

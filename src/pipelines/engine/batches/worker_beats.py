@@ -19,7 +19,7 @@ BEATS = 5  # a worker that misses this many heartbeats is taken to be gone
 LATE_BEATS = 2.0  # a beat that got through so many intervals after the one before says: it was me
 
 
-class Gone(NamedTuple):
+class GoneWorker(NamedTuple):
     worker: str
     sign: str  # what its row said all the time
 
@@ -31,7 +31,7 @@ class SilenceWatch:
         self._own = own
         self._looks: dict[str, tuple[str, int]] = {}  # worker -> its sign, and how often it was the same
 
-    def look(self, signs: Mapping[str, str], *, was_well: bool) -> list[Gone]:
+    def look(self, signs: Mapping[str, str], *, was_well: bool) -> list[GoneWorker]:
         """Who is gone. `was_well`: this beat got through in time after the one before."""
         before, self._looks = self._looks, {}
         for worker, sign in signs.items():
@@ -39,15 +39,18 @@ class SilenceWatch:
                 last, looks = before.get(worker, ("", 0))
                 self._looks[worker] = (sign, looks + 1 if was_well and sign == last else 0)
         return [
-            Gone(worker, sign)
+            GoneWorker(worker, sign)
             for worker, (sign, looks) in self._looks.items()
             if looks >= BEATS or sign == batches.LEFT
         ]
 
 
 class WorkerBeats:
-    """The heartbeat of this process. `take_over` starts the shards of one that is gone. `let_go` is awaited
-    when others have taken this one to be gone, before it is listed again: until then it claims nothing."""
+    """The heartbeat of this process. `take_over` starts the shards of a worker that is gone.
+
+    `on_declared_gone` is awaited when other workers have declared this one gone, before it is listed again:
+    until then it claims nothing.
+    """
 
     def __init__(
         self,
@@ -56,25 +59,25 @@ class WorkerBeats:
         worker: str,
         beat_s: float,
         take_over: Callable[[str], Awaitable[None]],
-        let_go: Callable[[], Awaitable[None]],
+        on_declared_gone: Callable[[], Awaitable[None]],
     ) -> None:
         self._platform = platform
         self._steady = platform.live_runs.steady
         self._worker = worker
         self._beat_s = beat_s
         self._take_over = take_over
-        self._let_go = let_go
+        self._on_declared_gone = on_declared_gone
         self._watch = SilenceWatch(worker)
         self._last_heard = 0.0  # when a beat of ours was last known to be stored
         self._beating: asyncio.Task[None] | None = None
-        self._beside: set[asyncio.Task[None]] = set()  # taking over: a beat must not wait for it
+        self._takeovers: set[asyncio.Task[None]] = set()  # taking over: a beat must not wait for it
 
     async def start(self) -> None:
         await self._enlist()
         self._beating = asyncio.create_task(self._keep_beating())
 
     async def stop(self) -> None:
-        tasks = [*self._beside, *([self._beating] if self._beating is not None else [])]
+        tasks = [*self._takeovers, *([self._beating] if self._beating is not None else [])]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -84,7 +87,7 @@ class WorkerBeats:
             await asyncio.sleep(self._beat_s)
             try:
                 for gone in await self._beat():
-                    await self._take(gone)
+                    await self._take_over_worker(gone)
             except Exception:  # whatever it was, a heart that stops for it would be worse
                 log.exception("worker %s missed a beat", self._worker)
 
@@ -95,7 +98,7 @@ class WorkerBeats:
         )
         self._last_heard = self._steady()
 
-    async def _beat(self) -> list[Gone]:
+    async def _beat(self) -> list[GoneWorker]:
         """Over a connection of its own: behind a large change it would be heard too late."""
         sent = self._platform.now()
 
@@ -105,7 +108,7 @@ class WorkerBeats:
 
         signs = await self._platform.database.write_apart(beat)
         if signs is None:
-            await self._let_go()
+            await self._on_declared_gone()
             await self._enlist()
             return []
         heard = self._steady()
@@ -113,7 +116,7 @@ class WorkerBeats:
         self._last_heard = heard
         return self._watch.look(signs, was_well=was_well)
 
-    async def _take(self, gone: Gone) -> None:
+    async def _take_over_worker(self, gone: GoneWorker) -> None:
         """Its runs end as interrupted, its shards start here; unless it was heard of, or another was faster.
         Should this one go, too, before it is done, another will."""
         now = self._platform.now()
@@ -123,16 +126,16 @@ class WorkerBeats:
                 connection, worker=gone.worker, sign=gone.sign, mark=mark, now=now
             )
         ):
-            task = asyncio.create_task(self._go_on_for(gone.worker, mark))
-            self._beside.add(task)
-            task.add_done_callback(self._beside.discard)
+            task = asyncio.create_task(self._finish_take_over(gone.worker, mark))
+            self._takeovers.add(task)
+            task.add_done_callback(self._takeovers.discard)
 
-    async def _go_on_for(self, worker: str, mark: str) -> None:
-        log.warning("worker %s is gone; this one goes on with its shards", worker)
+    async def _finish_take_over(self, worker: str, mark: str) -> None:
+        log.warning("worker %s is gone; this worker continues its shards", worker)
         try:
             await self._take_over(worker)
             await self._platform.database.write_apart(
                 lambda connection: batches.forget_worker(connection, worker=worker, sign=mark)
             )
         except Exception:  # its row stays as it is: whoever finds it unchanged takes it once more
-            log.exception("worker %s could not go on for %s", self._worker, worker)
+            log.exception("worker %s could not take over from worker %s", self._worker, worker)

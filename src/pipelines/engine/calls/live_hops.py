@@ -24,7 +24,7 @@ from pipelines.core.tools.live_tools import (
     LiveEndpoint,
     LiveReply,
 )
-from pipelines.engine.endpoints.build_endpoint import made_endpoint, open_endpoint
+from pipelines.engine.endpoints.build_endpoint import make_endpoint, open_endpoint
 from pipelines.engine.platform import Platform
 from pipelines.processes.aside import aside
 from pipelines.storage.accounts.credentials import credentials_by_name
@@ -35,7 +35,7 @@ KNOWN_S = 1.0  # so long an endpoint is taken to be as it was last read
 IDLE_S = 300.0  # an endpoint that nobody asks is closed
 MOST_OPEN = 200  # endpoints; the one longest not asked is closed for another
 MOST_KNOWN = 5 * MOST_OPEN
-LAST_S = LONGEST_HOP_S + 5.0  # an endpoint ends a call by itself before, and knows more of it
+CALL_TIMEOUT_S = LONGEST_HOP_S + 5.0  # an endpoint ends a call by itself before, and knows more of it
 LARGE_REPLY = 64 * 1024  # bytes; hiding secrets in more is done on a thread
 
 
@@ -46,7 +46,7 @@ class _Key(NamedTuple):
 
 
 @dataclass(slots=True, kw_only=True)
-class _Known:
+class _KnownEndpoint:
     """An endpoint as it was read a moment ago."""
 
     stored: ToolEndpoint
@@ -57,7 +57,7 @@ class _Known:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Open:
+class _OpenEndpoint:
     endpoint: LiveEndpoint
     redaction: Redaction
     last_used: float
@@ -71,17 +71,17 @@ class LiveHops:
         self._platform = platform
         self._cassettes = platform.cassettes
         self._steady = steady
-        self._known: dict[str, _Known] = {}
-        self._open: dict[_Key, _Open] = {}
+        self._known: dict[str, _KnownEndpoint] = {}
+        self._open: dict[_Key, _OpenEndpoint] = {}
         self._opening: dict[_Key, asyncio.Future[None]] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._sweep: asyncio.TimerHandle | None = None
         self._is_closed = False
 
-    async def carry(self, call: LiveCall) -> LiveReply:
+    async def answer(self, call: LiveCall) -> LiveReply:
         """The reply to a run's call. Raises AskFailed."""
         if call.mode in (REPLAY, REPLAY_OR_LIVE):
-            replayed = await self._cassettes.replay(call, await self._secrets(call))
+            replayed = await self._cassettes.replay(call, await self._load_secrets(call))
             if replayed is not None:
                 return replayed
         return await self.ask(call)
@@ -91,14 +91,14 @@ class LiveHops:
         secrets: tuple[str, ...] = ()
         name = ""
         try:
-            known = await self._read(call.org_id, call.endpoint_id)
-            name, tool = known.stored.name, await self._tool(known, call.tool_name)
-            opened = await self._opened(known)
+            known = await self._load_endpoint(call.org_id, call.endpoint_id)
+            name, tool = known.stored.name, await self._load_tool(known, call.tool_name)
+            opened = await self._acquire(known)
             try:
                 secrets = tuple(opened.redaction.secrets.values())
-                reply = await _called(opened, tool, call.arguments, call.org_id)
+                reply = await _call_endpoint(opened, tool, call.arguments, call.org_id)
             finally:
-                self._let_go(opened)
+                self._release(opened)
         except LiveCallFailed as failed:
             if call.mode == RECORD:
                 await self._cassettes.record(call, failed, secrets, name)
@@ -119,7 +119,7 @@ class LiveHops:
 
     # -- what is stored of an endpoint
 
-    async def _read(self, org_id: int, endpoint_id: str) -> _Known:
+    async def _load_endpoint(self, org_id: int, endpoint_id: str) -> _KnownEndpoint:
         known = self._known.get(endpoint_id)
         if known is not None and known.stored.org_id == org_id and self._steady() < known.until:
             return known
@@ -134,18 +134,18 @@ class LiveHops:
         stored, credentials_set = await self._platform.database.read(read)
         if stored is None:
             self._known.pop(endpoint_id, None)
-            raise LiveCallFailed("The tool endpoint that this tool is bound to is gone.")
+            raise LiveCallFailed("The tool endpoint that this tool is bound to no longer exists.")
         key, until = _Key(stored.id, stored.version, credentials_set), self._steady() + KNOWN_S
         if known is not None and known.key == key:
             known.stored, known.until = stored, until
             return known
-        known = _Known(stored=stored, key=key, until=until)
+        known = _KnownEndpoint(stored=stored, key=key, until=until)
         if len(self._known) >= MOST_KNOWN:
             self._known.clear()
         self._known[endpoint_id] = known
         return known
 
-    async def _tool(self, known: _Known, name: str) -> DiscoveredTool:
+    async def _load_tool(self, known: _KnownEndpoint, name: str) -> DiscoveredTool:
         tool = known.tools.get(name)
         if tool is None:
             endpoint_id = known.stored.id
@@ -157,10 +157,10 @@ class LiveHops:
             known.tools[name] = tool
         return tool
 
-    async def _secrets(self, call: LiveCall) -> tuple[str, ...]:
+    async def _load_secrets(self, call: LiveCall) -> tuple[str, ...]:
         """What was masked when the call was recorded. A cassette also answers where the endpoint is gone."""
         try:
-            known = await self._read(call.org_id, call.endpoint_id)
+            known = await self._load_endpoint(call.org_id, call.endpoint_id)
             if known.secrets is None:
                 opened = await open_endpoint(self._platform, known.stored)
                 known.secrets = tuple(opened.redaction.secrets.values())
@@ -170,26 +170,28 @@ class LiveHops:
 
     # -- what is open
 
-    async def _opened(self, known: _Known) -> _Open:
+    async def _acquire(self, known: _KnownEndpoint) -> _OpenEndpoint:
         """For the caller, who lets it go: nothing that somebody uses is closed."""
         while (opened := self._open.get(known.key)) is None:
             opening = self._opening.get(known.key)
             if opening is None:
-                opening = self._opening[known.key] = asyncio.ensure_future(self._make(known))
-                opening.add_done_callback(lambda done: self._made(known.key, done))
+                opening = self._opening[known.key] = asyncio.ensure_future(self._open_new(known))
+                opening.add_done_callback(lambda done: self._on_opened(known.key, done))
             await asyncio.shield(opening)  # it may be closed again before we go on: then it is opened anew
         opened.users += 1
         return opened
 
-    async def _make(self, known: _Known) -> None:
+    async def _open_new(self, known: _KnownEndpoint) -> None:
         values, redaction = await open_endpoint(self._platform, known.stored)
         if self._is_closed:
             raise LiveCallFailed("The server is stopping.")
-        endpoint = made_endpoint(self._platform, known.stored.type, values)
+        endpoint = make_endpoint(self._platform, known.stored.type, values)
         self._make_room(known.key.endpoint_id)
-        self._open[known.key] = _Open(endpoint=endpoint, redaction=redaction, last_used=self._steady())
+        self._open[known.key] = _OpenEndpoint(
+            endpoint=endpoint, redaction=redaction, last_used=self._steady()
+        )
 
-    def _made(self, key: _Key, done: "asyncio.Future[None]") -> None:
+    def _on_opened(self, key: _Key, done: "asyncio.Future[None]") -> None:
         del self._opening[key]
         if not done.cancelled():
             done.exception()  # is seen, also where all who asked have given up meanwhile
@@ -202,18 +204,18 @@ class LiveHops:
             if key.endpoint_id == endpoint_id or now - last_used > IDLE_S or len(self._open) >= MOST_OPEN:
                 self._close(self._open.pop(key))
 
-    def _let_go(self, opened: _Open) -> None:
+    def _release(self, opened: _OpenEndpoint) -> None:
         opened.users -= 1
         opened.last_used = self._steady()
         if self._sweep is None:
-            self._sweep = asyncio.get_running_loop().call_later(IDLE_S, self._swept)
+            self._sweep = asyncio.get_running_loop().call_later(IDLE_S, self._close_idle)
 
-    def _swept(self) -> None:
+    def _close_idle(self) -> None:
         self._make_room()
         again = asyncio.get_running_loop().call_later
-        self._sweep = again(IDLE_S, self._swept) if self._open else None
+        self._sweep = again(IDLE_S, self._close_idle) if self._open else None
 
-    def _close(self, opened: _Open) -> None:
+    def _close(self, opened: _OpenEndpoint) -> None:
         task = asyncio.ensure_future(opened.endpoint.close())
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
@@ -227,18 +229,20 @@ def _credential_names(endpoint: ToolEndpoint) -> set[str]:
     return {str(name) for name in (*named, auth) if name is not None}
 
 
-async def _called(opened: _Open, tool: DiscoveredTool, arguments: JsonObject, org_id: int) -> LiveReply:
+async def _call_endpoint(
+    opened: _OpenEndpoint, tool: DiscoveredTool, arguments: JsonObject, org_id: int
+) -> LiveReply:
     try:
-        async with asyncio.timeout(LAST_S):
+        async with asyncio.timeout(CALL_TIMEOUT_S):
             reply = await opened.endpoint.call(tool, arguments)
     except TimeoutError:  # it did not keep its own time
-        raise LiveCallFailed(f"No answer came within {LAST_S:g} s.", notes=(MAY_BE_DONE,)) from None
+        raise LiveCallFailed(f"No answer came within {CALL_TIMEOUT_S:g} s.", notes=(MAY_BE_DONE,)) from None
     except LiveCallFailed as failed:
-        raise _hidden_failure(failed, opened.redaction) from None
-    return await _hidden(reply, opened.redaction, org_id)
+        raise _hide_secrets_in_failure(failed, opened.redaction) from None
+    return await _hide_secrets(reply, opened.redaction, org_id)
 
 
-async def _hidden(reply: LiveReply, redaction: Redaction, org_id: int) -> LiveReply:
+async def _hide_secrets(reply: LiveReply, redaction: Redaction, org_id: int) -> LiveReply:
     """With nothing secret in it: an endpoint may well repeat what it was sent."""
     if not redaction:
         return reply
@@ -251,5 +255,5 @@ async def _hidden(reply: LiveReply, redaction: Redaction, org_id: int) -> LiveRe
     )
 
 
-def _hidden_failure(failed: LiveCallFailed, redaction: Redaction) -> LiveCallFailed:
+def _hide_secrets_in_failure(failed: LiveCallFailed, redaction: Redaction) -> LiveCallFailed:
     return LiveCallFailed(redaction.text(failed.message), notes=tuple(map(redaction.text, failed.notes)))

@@ -25,11 +25,11 @@ from pipelines.core.tools.live_tools import (
     LiveReply,
 )
 from pipelines.engine.code.code_folders import unpack
-from pipelines.engine.workspaces.code_mode import CodeMode, Opened
+from pipelines.engine.workspaces.code_mode import CodeMode, CodeSandboxes
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend, Resolver, system_resolver
 from pipelines.outbound.egress_proxy import Allowance, EgressProxy
 from pipelines.sandbox.environments import CannotPrepare
-from pipelines.sandbox.function_box import Answered, Program
+from pipelines.sandbox.function_box import FunctionAnswer, Program
 from pipelines.sandbox.held_folders import HeldFolders
 from pipelines.sandbox.job import CodeError, CodeErrorKind
 from pipelines.sandbox.output import LEFT_OUT
@@ -44,7 +44,7 @@ UNSAFE_NOTE = (
 _IMPORT_ERRORS = ("ModuleNotFoundError", "ImportError")
 _SDK = Path(__file__).parent.parent.parent / "odyssey"
 #: Read as text and sent inside; nothing of the SDK is loaded here.
-_READERS = ("hint_schema", "doc_params")
+_SDK_READERS = ("hint_schema", "doc_params")
 
 
 def code_endpoint(
@@ -69,10 +69,12 @@ def code_endpoint(
     )
 
 
-class _Ready:
+class _ReadyCode:
     """What the first call made ready."""
 
-    def __init__(self, opened: Opened, config: CodeConfig, program: Program, proxy: EgressProxy) -> None:
+    def __init__(
+        self, opened: CodeSandboxes, config: CodeConfig, program: Program, proxy: EgressProxy
+    ) -> None:
         self.opened = opened
         self.config = config
         self.program = program
@@ -98,12 +100,12 @@ class CodeEndpoint:
         self._longest_s = longest_s
         self._hidden = Redaction({})
         self._held = AsyncExitStack()
-        self._ready: asyncio.Task[_Ready] | None = None
+        self._ready: asyncio.Task[_ReadyCode] | None = None
         self._schemas: dict[str, CompiledSchema] = {}
 
     async def discover(self) -> Discovery:
-        ready = await self._made_ready()
-        readers = await asyncio.to_thread(_readers)
+        ready = await self._get_ready()
+        readers = await asyncio.to_thread(_read_sdk_readers)
         entries = ready.config.functions
         message: JsonObject = {
             "kind": "describe",
@@ -114,13 +116,13 @@ class CodeEndpoint:
         answered = await self._ask(ready, message, allowance, DISCOVERS_WITHIN_S)
         notes = await asyncio.to_thread(self._notes, answered, allowance, ready)
         if answered.error is not None:
-            raise LiveCallFailed(await self._told(answered.error, "the code"), notes=notes)
+            raise LiveCallFailed(await self._error_message(answered.error, "the code"), notes=notes)
         found = await asyncio.to_thread(tools_of_functions, answered.value, entries)
         return Discovery(tools=found.tools, notes=(*found.notes, *notes))
 
     async def call(self, tool: DiscoveredTool, arguments: JsonObject) -> LiveReply:
-        ready = await self._made_ready()
-        await asyncio.to_thread(self._check, tool, arguments)  # both may be large
+        ready = await self._get_ready()
+        await asyncio.to_thread(self._check_arguments, tool, arguments)  # both may be large
         message: JsonObject = {
             "kind": "call",
             "file": tool.call["file"],
@@ -131,10 +133,10 @@ class CodeEndpoint:
         answered = await self._ask(ready, message, allowance, self._longest_s)
         if answered.error is not None:
             notes = await asyncio.to_thread(self._notes, answered, allowance, ready)
-            raise LiveCallFailed(await self._told(answered.error, tool.name), notes=notes)
+            raise LiveCallFailed(await self._error_message(answered.error, tool.name), notes=notes)
         if not self._secrets and not answered.stdout and not answered.stderr:
             return LiveReply(200, answered.value, self._notes(answered, allowance, ready))
-        response, notes = await asyncio.to_thread(self._masked, answered, allowance, ready)
+        response, notes = await asyncio.to_thread(self._hide_secrets, answered, allowance, ready)
         return LiveReply(200, response, notes)
 
     async def close(self) -> None:
@@ -142,15 +144,17 @@ class CodeEndpoint:
         if ready is not None:
             ready.cancel()
             done = (await asyncio.gather(ready, return_exceptions=True))[0]
-            if isinstance(done, _Ready):
+            if isinstance(done, _ReadyCode):
                 done.opened.functions.forget(done.program)
         await self._held.aclose()
 
-    async def _ask(self, ready: _Ready, message: JsonObject, allowance: Allowance, wall_s: float) -> Answered:
+    async def _ask(
+        self, ready: _ReadyCode, message: JsonObject, allowance: Allowance, wall_s: float
+    ) -> FunctionAnswer:
         serve = ready.proxy.for_call(allowance)
         return await ready.opened.functions.ask(ready.program, message, serve, wall_s=wall_s)
 
-    def _check(self, tool: DiscoveredTool, arguments: JsonObject) -> None:
+    def _check_arguments(self, tool: DiscoveredTool, arguments: JsonObject) -> None:
         schema = self._schemas.get(tool.fingerprint)
         if schema is None:
             schema = self._schemas[tool.fingerprint] = CompiledSchema(tool.input_schema)
@@ -161,17 +165,17 @@ class CodeEndpoint:
                 f"{tool.name} was not called: the arguments do not fit its input schema: {told}"
             )
 
-    async def _made_ready(self) -> _Ready:
+    async def _get_ready(self) -> _ReadyCode:
         """Once, for all who wait. What failed is tried again by the next: an index may be back."""
         if self._ready is None or (self._ready.done() and self._has_failed(self._ready)):
             self._ready = asyncio.create_task(self._make_ready())
         return await asyncio.shield(self._ready)
 
     @staticmethod
-    def _has_failed(task: "asyncio.Task[_Ready]") -> bool:
+    def _has_failed(task: "asyncio.Task[_ReadyCode]") -> bool:
         return task.cancelled() or task.exception() is not None
 
-    async def _make_ready(self) -> _Ready:
+    async def _make_ready(self) -> _ReadyCode:
         try:
             opened = await self._code_mode.opened()
             config = await asyncio.to_thread(read_code_config, self._config)
@@ -201,7 +205,7 @@ class CodeEndpoint:
             env=env,
             import_serve=lambda: proxy.for_call(Allowance()),
         )
-        return _Ready(opened, config, program, proxy)
+        return _ReadyCode(opened, config, program, proxy)
 
     def _variables(self, config: CodeConfig) -> dict[str, str]:
         missing = sorted(name for name in set(config.env_vars.values()) if name not in self._secrets)
@@ -212,33 +216,33 @@ class CodeEndpoint:
             raise LiveCallFailed(f"the endpoint cannot be called: {complaint}")
         return {variable: self._secrets[name] for variable, name in config.env_vars.items()}
 
-    def _masked(
-        self, answered: Answered, allowance: Allowance, ready: _Ready
+    def _hide_secrets(
+        self, answered: FunctionAnswer, allowance: Allowance, ready: _ReadyCode
     ) -> tuple[Json, tuple[str, ...]]:
         response = answered.value
         if self._secrets:
             response = loads(self._hidden.json_bytes(json.dumps(response).encode()))
         return response, self._notes(answered, allowance, ready)
 
-    def _notes(self, answered: Answered, allowance: Allowance, ready: _Ready) -> tuple[str, ...]:
+    def _notes(self, answered: FunctionAnswer, allowance: Allowance, ready: _ReadyCode) -> tuple[str, ...]:
         """For the trace: what was printed, refused and raised."""
         found = [UNSAFE_NOTE] if ready.opened.is_unsafe else []
         if answered.error is not None and answered.error.traceback:
             found.append(answered.error.traceback.rstrip())
-        found += [f"{name}: {text.rstrip()}" for name, text in _printed(answered) if text.strip()]
+        found += [f"{name}: {text.rstrip()}" for name, text in _outputs(answered) if text.strip()]
         found += allowance.notes
         return tuple(self._hidden.cut_text(note, LEFT_OUT) for note in found)
 
-    async def _told(self, error: CodeError, name: str) -> str:
-        hidden = await asyncio.to_thread(self._hidden.cut_text, _said(error, name), LEFT_OUT)
+    async def _error_message(self, error: CodeError, name: str) -> str:
+        hidden = await asyncio.to_thread(self._hidden.cut_text, _describe_error(error, name), LEFT_OUT)
         return hidden if len(hidden) <= LONGEST_MESSAGE else f"{hidden[:LONGEST_MESSAGE]}…"
 
 
-def _printed(answered: Answered) -> tuple[tuple[str, str], ...]:
+def _outputs(answered: FunctionAnswer) -> tuple[tuple[str, str], ...]:
     return ("stdout", answered.stdout), ("stderr", answered.stderr)
 
 
-def _said(error: CodeError, name: str) -> str:
+def _describe_error(error: CodeError, name: str) -> str:
     match error.kind:
         case CodeErrorKind.EXCEPTION:
             missing = "; is its package in requirements?" if error.exception in _IMPORT_ERRORS else ""
@@ -250,5 +254,5 @@ def _said(error: CodeError, name: str) -> str:
     return f"{name} ended without a result: {error.message}"
 
 
-def _readers() -> JsonObject:
-    return {name: (_SDK / f"{name}.py").read_text("utf-8") for name in _READERS}
+def _read_sdk_readers() -> JsonObject:
+    return {name: (_SDK / f"{name}.py").read_text("utf-8") for name in _SDK_READERS}

@@ -34,13 +34,13 @@ from pipelines.engine.models.model_access import (
     url_variables,
 )
 from pipelines.engine.platform import Platform, later
-from pipelines.engine.workspaces.prepare_workspace import CannotMake
+from pipelines.engine.workspaces.prepare_workspace import WorkspaceFailed
 from pipelines.outbound.dispatch_outcome import Dispatched, DispatchFailed, Outcome
 from pipelines.outbound.ping import PingResult
 from pipelines.sandbox.environments import CannotPrepare
 from pipelines.sandbox.job import CodeError, CodeErrorKind, CodeJob, CodeOutcome, Limits, parse_entrypoint
 from pipelines.sandbox.output import LEFT_OUT
-from pipelines.sandbox.pool import Begins, SandboxPool
+from pipelines.sandbox.pool import OnBegin, SandboxPool
 from pipelines.storage.accounts.keys import hash_of
 from pipelines.storage.agents import code
 from pipelines.storage.agents.agents import Agent
@@ -51,10 +51,7 @@ from pipelines.wire.errors import CodeModeUnavailable
 from pipelines.wire.names import ENV_RUN_ID, ENV_RUN_TOKEN_JTI, ENV_TASK_ID, PROXY_BASE
 
 SLOW_START_S = 2.0  # well within the grace that a token has anyway
-UNSAFE_WARNING = (
-    "isolation: none. This code ran with the rights of the server (PIPELINES_UNSAFE_CODE): it could read its"
-    " files and reach its network, and what it did outside of its tools is not known."
-)
+UNSAFE_WARNING = "isolation: none. This code ran with the rights of the server (PIPELINES_UNSAFE_CODE): it could read its files and reach its network, and what it did outside of its tools is not known."
 _BY_KIND = {
     CodeErrorKind.EXCEPTION: ErrorClass.AGENT_EXCEPTION,
     CodeErrorKind.EXITED: ErrorClass.AGENT_EXCEPTION,
@@ -79,11 +76,11 @@ class Visitor:
 
 
 #: Speaks HTTP on the connections out of a sandbox, for one run alone.
-Door = Callable[[Visitor], Callable[[socket.socket], Awaitable[None]]]
+ServeSandbox = Callable[[Visitor], Callable[[socket.socket], Awaitable[None]]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Ready:
+class _ReadyAgent:
     """An agent that could be called now."""
 
     pool: SandboxPool
@@ -102,23 +99,19 @@ class CannotStart(Exception):
 class CodeRunner:
     """Runs code agents on this node."""
 
-    def __init__(self, platform: Platform, *, folders: CodeFolders, door: Door) -> None:
+    def __init__(self, platform: Platform, *, folders: CodeFolders, door: ServeSandbox) -> None:
         self._platform = platform
         self._folders = folders
-        self._door = door
+        self._serve_for = door
 
     async def dispatch(
-        self,
-        agent: Agent,
-        envelope: Envelope,
-        batch_id: int | None,
-        scenario: CodingScenario | None = None,
+        self, agent: Agent, envelope: Envelope, batch_id: int | None, scenario: CodingScenario | None = None
     ) -> Outcome:
         """Call the agent's function once; of a coding task in its workspace."""
         started = perf_counter()
         async with AsyncExitStack() as held:
             try:
-                ready = await self._made_ready(agent, held)
+                ready = await self._prepare_agent(agent, held)
             except (CannotStart, CodeModeUnavailable) as error:
                 return _not_started(str(error))
             place = SlotHolder(agent.org_id, batch_id)
@@ -128,16 +121,16 @@ class CodeRunner:
         self,
         agent: Agent,
         envelope: Envelope,
-        ready: _Ready,
+        ready: _ReadyAgent,
         place: SlotHolder,
         started: float,
         scenario: CodingScenario | None,
     ) -> Outcome:
-        async def begins() -> None:
-            await self._allow_for(perf_counter() - started, agent.org_id, envelope.run_id)
+        async def on_begin() -> None:
+            await self._postpone_expiry(perf_counter() - started, agent.org_id, envelope.run_id)
 
         job = _job(agent, envelope, ready)
-        models = self._models(envelope, ready, agent.org_id)
+        models = self._model_access(envelope, ready, agent.org_id)
         visitor = Visitor(
             jti=envelope.run_token_jti,
             token_hash=hash_of(envelope.run_token),
@@ -148,7 +141,7 @@ class CodeRunner:
         hidden = Redaction(ready.secrets | {"run token": envelope.run_token})
         try:
             if scenario is None:
-                outcome = await self._run(ready.pool, job, visitor, place, begins)
+                outcome = await self._run(ready.pool, job, visitor, place, on_begin)
             else:
                 work = WorkspaceJob(
                     job=job,
@@ -157,9 +150,9 @@ class CodeRunner:
                     place=place,
                     hide=lambda text: hidden.cut_text(text, LEFT_OUT),
                 )
-                serve = self._door(visitor)
-                outcome = await run_in_workspace(self._platform, work, serve=serve, begins=begins)
-        except CannotMake as error:
+                serve = self._serve_for(visitor)
+                outcome = await run_in_workspace(self._platform, work, serve=serve, on_begin=on_begin)
+        except WorkspaceFailed as error:
             return _not_started(f"the workspace cannot be made: {error}")
         finally:
             if models is not None:
@@ -167,10 +160,10 @@ class CodeRunner:
         await self._keep_output(envelope.run_id, outcome, hidden)
         latency_ms = round((perf_counter() - started) * 1000, 3)
         contract = agent.definition.response_contract
-        read = await asyncio.to_thread(_outcome, outcome, hidden, contract, latency_ms)
-        return _warned(read, ready.warnings)
+        read = await asyncio.to_thread(_read_outcome, outcome, hidden, contract, latency_ms)
+        return _with_warnings(read, ready.warnings)
 
-    def _models(self, envelope: Envelope, ready: _Ready, org_id: int) -> ModelAccess | None:
+    def _model_access(self, envelope: Envelope, ready: _ReadyAgent, org_id: int) -> ModelAccess | None:
         if not ready.upstreams:
             return None
         return ModelAccess(
@@ -188,17 +181,17 @@ class CodeRunner:
         started = perf_counter()
         async with AsyncExitStack() as held:
             try:
-                ready = await self._made_ready(agent, held)
+                ready = await self._prepare_agent(agent, held)
             except CannotStart as error:
-                return _tested(started, problem=str(error))
+                return _test_result(started, problem=str(error))
             job = _job(agent, _NO_RUN, ready)
             nobody = Visitor(jti="", token_hash="", org_id=agent.org_id, redaction=Redaction({}))
             with import_check(job) as looking:
                 outcome = await self._run(ready.pool, looking, nobody, SlotHolder(agent.org_id))
         if outcome.error is None:
-            return _tested(started, hint=ready.warnings[0] if ready.warnings else None)
-        failed = _failed(outcome.error, Redaction(ready.secrets), 0.0, was_called=outcome.was_called)
-        return _tested(started, problem=failed.detail, hint=failed.traceback or failed.hint)
+            return _test_result(started, hint=ready.warnings[0] if ready.warnings else None)
+        failed = _code_failure(outcome.error, Redaction(ready.secrets), 0.0, was_called=outcome.was_called)
+        return _test_result(started, problem=failed.detail, hint=failed.traceback or failed.hint)
 
     async def _run(
         self,
@@ -206,17 +199,17 @@ class CodeRunner:
         job: CodeJob,
         visitor: Visitor,
         place: SlotHolder,
-        begins: Begins | None = None,
+        on_begin: OnBegin | None = None,
     ) -> CodeOutcome:
         """Given again once, where no line of the code has run."""
-        serve = self._door(visitor)
-        outcome = await pool.run(job, serve=serve, begins=begins, place=place)
+        serve = self._serve_for(visitor)
+        outcome = await pool.run(job, serve=serve, on_begin=on_begin, place=place)
         if outcome.was_called or outcome.error is None:
             return outcome
         is_ours = outcome.error.kind is CodeErrorKind.SANDBOX_FAILED
         return await pool.run(job, serve=serve, place=place) if is_ours else outcome
 
-    async def _made_ready(self, agent: Agent, held: AsyncExitStack) -> _Ready:
+    async def _prepare_agent(self, agent: Agent, held: AsyncExitStack) -> _ReadyAgent:
         """Its folders stay for as long as `held` does."""
         opened = await self._platform.code_mode.opened()
         definition = agent.definition
@@ -241,7 +234,7 @@ class CodeRunner:
         except Refused as refused:
             told = "; ".join(f"{problem.path} {problem.message}".strip() for problem in refused.problems[:5])
             raise CannotStart(f"the requirements cannot be installed: {told}") from None
-        return _Ready(
+        return _ReadyAgent(
             pool=opened.pool,
             folder=folder,
             environment=environment,
@@ -251,7 +244,7 @@ class CodeRunner:
             warnings=(UNSAFE_WARNING,) if opened.is_unsafe else (),
         )
 
-    async def _allow_for(self, spent_s: float, org_id: int, run_id: int) -> None:
+    async def _postpone_expiry(self, spent_s: float, org_id: int, run_id: int) -> None:
         """Packages may take minutes to install, and other runs come first: the token must not pay for it."""
         if spent_s < SLOW_START_S:
             return
@@ -265,7 +258,7 @@ class CodeRunner:
         self._platform.live_runs.postpone_end(run_id, spent_s)
 
     async def _keep_output(self, run_id: int, outcome: CodeOutcome, hidden: Redaction) -> None:
-        output = await asyncio.to_thread(_hidden_output, outcome, hidden)
+        output = await asyncio.to_thread(_hide_in_output, outcome, hidden)
 
         def store(connection: Connection) -> None:
             code.add_output(connection, run_id=run_id, output=output)
@@ -285,16 +278,16 @@ _NO_RUN = Envelope(
 )
 
 
-def _hidden_output(outcome: CodeOutcome, hidden: Redaction) -> code.Output:
+def _hide_in_output(outcome: CodeOutcome, hidden: Redaction) -> code.Output:
     return code.Output(hidden.cut_text(outcome.stdout, LEFT_OUT), hidden.cut_text(outcome.stderr, LEFT_OUT))
 
 
-def _tested(started: float, *, problem: str | None = None, hint: str | None = None) -> PingResult:
+def _test_result(started: float, *, problem: str | None = None, hint: str | None = None) -> PingResult:
     latency_ms = round((perf_counter() - started) * 1000, 3)
     return PingResult(ok=problem is None, http_status=None, latency_ms=latency_ms, problem=problem, hint=hint)
 
 
-def _job(agent: Agent, envelope: Envelope, ready: _Ready) -> CodeJob:
+def _job(agent: Agent, envelope: Envelope, ready: _ReadyAgent) -> CodeJob:
     assert agent.definition.code is not None
     own = {
         ENV_RUN_TOKEN_JTI: envelope.run_token_jti,
@@ -325,11 +318,11 @@ def _requirements_in(folder: Path) -> str:
         raise CannotStart(f"{REQUIREMENTS_FILE} is not UTF-8 text") from None
 
 
-def _outcome(
+def _read_outcome(
     outcome: CodeOutcome, hidden: Redaction, contract: JsonObject | None, latency_ms: float
 ) -> Outcome:
     if outcome.error is not None:
-        return _failed(outcome.error, hidden, latency_ms, was_called=outcome.was_called)
+        return _code_failure(outcome.error, hidden, latency_ms, was_called=outcome.was_called)
     result = outcome.result
     body = {"final_response": result} if isinstance(result, str) else result
     try:
@@ -359,14 +352,16 @@ def _outcome(
     )
 
 
-def _warned(outcome: Outcome, warnings: tuple[str, ...]) -> Outcome:
+def _with_warnings(outcome: Outcome, warnings: tuple[str, ...]) -> Outcome:
     if isinstance(outcome, DispatchFailed):
         return replace(outcome, warnings=warnings)
     told = (*warnings, *outcome.reply.soft_warnings)
     return replace(outcome, reply=replace(outcome.reply, soft_warnings=told))
 
 
-def _failed(error: CodeError, hidden: Redaction, latency_ms: float, *, was_called: bool) -> DispatchFailed:
+def _code_failure(
+    error: CodeError, hidden: Redaction, latency_ms: float, *, was_called: bool
+) -> DispatchFailed:
     named = f"{error.exception}: {error.message}" if error.exception is not None else error.message
     return DispatchFailed(
         error_class=_BY_KIND[error.kind],

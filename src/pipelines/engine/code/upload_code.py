@@ -41,7 +41,7 @@ class CheckedCode:
     record: CodeRecord
 
 
-class _Found(NamedTuple):
+class _FoundCode(NamedTuple):
     archive: CodeArchive
     origin: CodeOrigin
     place: str  # where the author would look for the entry file
@@ -49,7 +49,7 @@ class _Found(NamedTuple):
 
 async def check_code(platform: Platform, org_id: int, source: Json, entrypoint: str | None) -> CheckedCode:
     """The `code` object of an agent, made into an archive; Refused with everything wrong with it."""
-    named, fetcher = _named_entrypoint(entrypoint), platform.git
+    named, fetcher = _parse_entrypoint(entrypoint), platform.git
     read = read_code_source(
         source,
         entrypoint=named.file if named is not None else DEFAULT_ENTRYPOINT,
@@ -59,26 +59,30 @@ async def check_code(platform: Platform, org_id: int, source: Json, entrypoint: 
         tree = await fetcher.fetch(read)
         archive = await asyncio.to_thread(lambda: read_archive(pack_tree(tree.files)))
         origin = CodeOrigin(source="git", git=read, commit=tree.commit)
-        return await _checked(platform, org_id, _Found(archive, origin, "/code"), named)
+        return await _check_archive(platform, org_id, _FoundCode(archive, origin, "/code"), named)
     archive = await asyncio.to_thread(lambda: read_archive(pack_tree(read.files)))
     place = "/code/text" if read.source == "paste" else "/code/files"
-    return await _checked(platform, org_id, _Found(archive, CodeOrigin(source=read.source), place), named)
+    return await _check_archive(
+        platform, org_id, _FoundCode(archive, CodeOrigin(source=read.source), place), named
+    )
 
 
 async def check_zip(platform: Platform, org_id: int, raw: bytes, entrypoint: str | None) -> CheckedCode:
-    named = _named_entrypoint(entrypoint)
+    named = _parse_entrypoint(entrypoint)
     archive = await asyncio.to_thread(read_archive, raw)  # half a gigabyte takes seconds
-    return await _checked(platform, org_id, _Found(archive, CodeOrigin(source="zip"), "/code"), named)
+    return await _check_archive(
+        platform, org_id, _FoundCode(archive, CodeOrigin(source="zip"), "/code"), named
+    )
 
 
-async def check_again(
+async def check_stored_code(
     platform: Platform, org_id: int, record: CodeRecord, entrypoint: str | None
 ) -> CheckedCode:
     """Stored code under another entrypoint; Refused if that cannot be called."""
     archive = await read_code(platform, record)
     known = await asyncio.to_thread(read_archive, archive)
-    found = _Found(known, record.origin, "/entrypoint")
-    return await _checked(platform, org_id, found, _named_entrypoint(entrypoint))
+    found = _FoundCode(known, record.origin, "/entrypoint")
+    return await _check_archive(platform, org_id, found, _parse_entrypoint(entrypoint))
 
 
 async def read_code(platform: Platform, record: CodeRecord) -> bytes:
@@ -123,14 +127,16 @@ def requirements_problems(given: str | None, checked: CheckedCode | None) -> lis
     return []
 
 
-async def _checked(platform: Platform, org_id: int, found: _Found, named: Entrypoint | None) -> CheckedCode:
+async def _check_archive(
+    platform: Platform, org_id: int, found: _FoundCode, named: Entrypoint | None
+) -> CheckedCode:
     entry = named or default_entrypoint(found.archive.paths)
     if entry is None:
         message = "which file to call is not clear: there is no agent.py, main.py or run.py at the top"
-        raise _refused("/entrypoint", message, "such as agent.py, or bots/refund.py:run")
+        raise _refusal("/entrypoint", message, "such as agent.py, or bots/refund.py:run")
     source = found.archive.read(entry.file, MAX_ENTRY_BYTES)
     if source is None:
-        raise _refused("/entrypoint", f"there is no file `{entry.file}`", _instead(entry, found.archive))
+        raise _refusal("/entrypoint", f"there is no file `{entry.file}`", _file_hint(entry, found.archive))
     problems = await _entry_problems(platform, org_id, source, entry, found.place)
     if problems:
         raise Refused(problems, _WHAT)
@@ -161,7 +167,7 @@ async def _entry_problems(
     return [Problem(**problem) for problem in problems]
 
 
-def _instead(entry: Entrypoint, archive: CodeArchive) -> str:
+def _file_hint(entry: Entrypoint, archive: CodeArchive) -> str:
     """A folder packed with its own name is the usual slip."""
     name = entry.file.rpartition("/")[2]
     deeper = sorted(path for path in archive.paths if path.endswith(f"/{name}"))
@@ -170,14 +176,14 @@ def _instead(entry: Entrypoint, archive: CodeArchive) -> str:
     return f"the files are {', '.join(f'`{path[:60]}`' for path in sorted(archive.paths)[:5])}"
 
 
-def _named_entrypoint(text: str | None) -> Entrypoint | None:
+def _parse_entrypoint(text: str | None) -> Entrypoint | None:
     if text is None:
         return None
     try:
         return parse_entrypoint(text)
     except BadEntrypoint as error:
-        raise _refused("/entrypoint", str(error)) from None
+        raise _refusal("/entrypoint", str(error)) from None
 
 
-def _refused(path: str, message: str, hint: str | None = None) -> Refused:
+def _refusal(path: str, message: str, hint: str | None = None) -> Refused:
     return Refused([Problem(path=path, message=message, hint=hint)], _WHAT)

@@ -19,9 +19,9 @@ from pipelines.storage.tasks import coding
 from pipelines.storage.tasks.coding import StoredCodingScenario
 from pipelines.wire.errors import Conflict, NotFound
 
-SHOWN_BESIDE = ("id", "version", "created_at", "updated_at")
+READ_ONLY_FIELDS = ("id", "version", "created_at", "updated_at")
 LARGEST_SCENARIO = 8 * 1024 * 1024  # bytes as JSON: each of its tasks has a copy
-SOME = 100  # read together
+READ_AT_ONCE = 100  # read together
 _WHAT = "the coding scenario"
 
 
@@ -47,7 +47,7 @@ async def store_scenario(platform: Platform, org_id: int, scenario: CodingScenar
             connection, org_id=org_id, scenario_id=scenario_id, scenario=scenario, now=now
         ):
             raise Conflict(f"There is a coding scenario `{scenario.name}` already; PUT changes it.")
-        return _existing(connection, org_id, scenario_id)
+        return _get_scenario(connection, org_id, scenario_id)
 
     return await platform.database.write(store)
 
@@ -56,7 +56,7 @@ async def replace_scenario(platform: Platform, org_id: int, ref: str, body: Json
     """Whole: what the body leaves out is gone. Tasks that were made before keep their copies."""
     before = await find_scenario(platform, org_id, ref)
     if isinstance(body, dict):
-        body = {key: value for key, value in body.items() if key not in SHOWN_BESIDE}
+        body = {key: value for key, value in body.items() if key not in READ_ONLY_FIELDS}
     scenario = await check_scenario(platform, body)
     now = platform.now()
 
@@ -71,8 +71,8 @@ async def replace_scenario(platform: Platform, org_id: int, ref: str, body: Json
             scenario=scenario,
             now=now,
         ):
-            raise _no_such(ref)
-        return _existing(connection, org_id, before.scenario_id)
+            raise _not_found(ref)
+        return _get_scenario(connection, org_id, before.scenario_id)
 
     return await platform.database.write(store)
 
@@ -81,19 +81,19 @@ async def delete_scenario(platform: Platform, org_id: int, ref: str) -> None:
     found = await find_scenario(platform, org_id, ref)
     delete = partial(coding.delete_scenario, org_id=org_id, scenario_id=found.scenario_id)
     if not await platform.database.write(delete):
-        raise _no_such(ref)
+        raise _not_found(ref)
 
 
 async def find_scenario(platform: Platform, org_id: int, ref: str) -> StoredCodingScenario:
-    return await platform.database.read(lambda connection: _existing(connection, org_id, ref))
+    return await platform.database.read(lambda connection: _get_scenario(connection, org_id, ref))
 
 
 async def check_scenario(platform: Platform, body: Json) -> CodingScenario:
     """The scenario, or Refused with everything wrong with it."""
-    return await asyncio.to_thread(_checked, body, platform.git.allow_http)
+    return await asyncio.to_thread(_check_scenario, body, platform.git.allow_http)
 
 
-def _checked(body: Json, allow_http: bool) -> CodingScenario:
+def _check_scenario(body: Json, allow_http: bool) -> CodingScenario:
     problems: list[Problem] = []
     scenario = read_scenario(body, problems, allow_http=allow_http)
     if isinstance(body, dict) and isinstance(body.get("requirements"), str | list):
@@ -119,14 +119,14 @@ def _requirement_problems(value: Json) -> list[Problem]:
     return []
 
 
-def _existing(connection: Connection, org_id: int, ref: str) -> StoredCodingScenario:
+def _get_scenario(connection: Connection, org_id: int, ref: str) -> StoredCodingScenario:
     scenario = coding.scenario_by_ref(connection, org_id=org_id, ref=ref)
     if scenario is None:
-        raise _no_such(ref)
+        raise _not_found(ref)
     return scenario
 
 
-def _no_such(ref: str) -> NotFound:
+def _not_found(ref: str) -> NotFound:
     return NotFound(f"There is no coding scenario {ref[:80]}.")
 
 
@@ -142,21 +142,21 @@ async def with_scenarios(
     platform: Platform, org_id: int, seeds: Sequence[Seed | SeedText]
 ) -> Sequence[Seed | SeedText]:
     """The seeds, those that name a scenario with a copy of it."""
-    refs = await asyncio.to_thread(_refs, seeds)
+    refs = await asyncio.to_thread(_scenario_refs, seeds)
     if not refs:
         return seeds
     wanted = sorted(set(refs.values()))
     bodies: dict[str, str] = {}
-    for start in range(0, len(wanted), SOME):
-        some = wanted[start : start + SOME]
+    for start in range(0, len(wanted), READ_AT_ONCE):
+        some = wanted[start : start + READ_AT_ONCE]
         bodies |= await platform.database.read(partial(coding.bodies_of, org_id=org_id, refs=some))
     gone = [ref for ref in wanted if ref not in bodies]
     if gone:
         raise Conflict(f"The coding scenario {gone[0]} was deleted meanwhile.")
-    return _Copied(seeds, refs, bodies)
+    return _SeedsWithScenarios(seeds, refs, bodies)
 
 
-def _refs(seeds: Sequence[Seed | SeedText]) -> dict[int, str]:
+def _scenario_refs(seeds: Sequence[Seed | SeedText]) -> dict[int, str]:
     """By place, of those that name a scenario."""
     found = {}
     for at, seed in enumerate(seeds):
@@ -171,14 +171,14 @@ def _ref_in(seed: SeedText) -> str | None:
     return ref if isinstance(ref, str) else None
 
 
-class _Copied(Sequence[Seed | SeedText]):
+class _SeedsWithScenarios(Sequence[Seed | SeedText]):
     """Copied when one is looked at: of many large ones all at once are too many."""
 
     def __init__(
         self, seeds: Sequence[Seed | SeedText], refs: dict[int, str], bodies: dict[str, str]
     ) -> None:
         self._seeds = seeds
-        self._refs = refs
+        self._scenario_refs = refs
         self._bodies = bodies
 
     def __len__(self) -> int:
@@ -192,7 +192,7 @@ class _Copied(Sequence[Seed | SeedText]):
         if isinstance(index, slice):
             return [self[at] for at in range(*index.indices(len(self)))]
         seed = self._seeds[index]
-        ref = self._refs.get(index)
+        ref = self._scenario_refs.get(index)
         if ref is None:
             return seed
         whole = seed if isinstance(seed, Seed) else Seed.from_stored(seed.as_json())

@@ -28,8 +28,8 @@ from pipelines.engine.coding.edit_coding_scenarios import (
 )
 from pipelines.engine.coding.score_workspace import grade
 from pipelines.engine.platform import Platform
-from pipelines.engine.workspaces.prepare_workspace import CannotMake, Ready
-from pipelines.sandbox.workspace_box import BoxFailed, Changes, WorkspaceBox, layout_of, opened_box
+from pipelines.engine.workspaces.prepare_workspace import ReadyWorkspace, WorkspaceFailed
+from pipelines.sandbox.workspace_box import BoxFailed, Changes, WorkspaceBox, layout_of, open_box
 from pipelines.storage.tasks.coding import StoredCodingScenario
 from pipelines.wire.errors import Conflict, NotFound
 
@@ -66,7 +66,7 @@ class Proof:
         }
 
 
-class _NotProved(Exception):
+class _ProofFailed(Exception):
     """Why a task proves nothing."""
 
 
@@ -102,10 +102,10 @@ async def prove(platform: Platform, org_id: int, asked: Import) -> Proof:
     scenario = asked.scenario
     try:
         if asked.test_patch is not None:
-            files = await _tests_of(platform, org_id, scenario, asked.test_patch)
+            files = await _test_files(platform, org_id, scenario, asked.test_patch)
             scenario = replace(scenario, test_files={**files, **scenario.test_files})
         diff, said = await _reference(platform, org_id, scenario, asked)
-    except _NotProved as error:
+    except _ProofFailed as error:
         return Proof(scenario=scenario, reasons=(str(error),))
     reference = await grade(platform, org_id=org_id, scenario=scenario, diff=diff)
     unchanged = await grade(platform, org_id=org_id, scenario=scenario, diff=patch_of(""))
@@ -117,7 +117,7 @@ def _reference_reasons(grading: Grading, said: str) -> list[str]:
     if grading.combined.passed:
         return []
     words = [_last_words(result.output) for result in grading.results if not result.passed]
-    told = f"With its reference it does not pass. {grading.combined.reason}{next(filter(None, words), '')}"
+    told = f"The reference solution does not pass. {grading.combined.reason}{next(filter(None, words), '')}"
     return [f"{told} {said}".strip()]
 
 
@@ -125,8 +125,8 @@ def _unchanged_reasons(grading: Grading) -> list[str]:
     if grading.combined.passed is False:
         return []
     if grading.combined.passed:
-        return ["Without a change it passes."]
-    return [f"Without a change it cannot be judged. {grading.combined.reason}"]
+        return ["The scenario passes without a change."]
+    return [f"Without a change, the scenario cannot be judged. {grading.combined.reason}"]
 
 
 def _last_words(output: str) -> str:
@@ -134,22 +134,22 @@ def _last_words(output: str) -> str:
     return f" It printed: {words}" if words else ""
 
 
-async def _tests_of(
+async def _test_files(
     platform: Platform, org_id: int, scenario: CodingScenario, test_patch: str
 ) -> dict[str, str]:
     """The files of a test patch as they are after it, where the repository is."""
     paths = changed_paths(test_patch)
     if not paths:
-        raise _NotProved("Its test patch changes no file.")
+        raise _ProofFailed("The test patch changes no file.")
     async with _opened(platform, org_id, scenario) as (_, box):
         most = platform.workspaces.limits.diff_bytes
         found = await box.apply(test_patch.encode(), read=paths, most_bytes=most)
     if not isinstance(found, Changes):
-        raise _NotProved(f"Its test patch cannot be applied: {found}")
+        raise _ProofFailed(f"The test patch cannot be applied: {found}")
     contents = found.contents or {}
     files = {path: text for path in paths if (text := contents.get(path)) is not None}
     if any("\0" in text or not _is_text(text) for text in files.values()):
-        raise _NotProved("Its tests come with files that are no text.")
+        raise _ProofFailed("The test patch contains files that are not text.")
     return files
 
 
@@ -175,22 +175,26 @@ async def _reference(
         env = ready.variables(scenario)
         ran = await box.run(command, env=env, timeout_s=REFERENCE_S, output_bytes=MOST_OUTPUT)
         if ran.timed_out:
-            raise _NotProved(f"Its reference was not done in time.{_last_words(ran.output)}")
-        said = f"Its reference ended with {ran.code}.{_last_words(ran.output)}" if ran.code else ""
+            raise _ProofFailed(f"The reference command did not finish in time.{_last_words(ran.output)}")
+        said = (
+            f"The reference command ended with exit code {ran.code}.{_last_words(ran.output)}"
+            if ran.code
+            else ""
+        )
         changes = await box.collect(most_bytes=most)
     try:
         diff = parse_diff(changes.raw, changes.patch, changes.ignored)
     except BadDiff as error:
-        raise _NotProved(f"What its reference changes cannot be read: {error}") from None
+        raise _ProofFailed(f"The changes of the reference cannot be read: {error}") from None
     if changes.truncated:
-        raise _NotProved(f"Its reference changes over {most:,} bytes.")
+        raise _ProofFailed(f"The reference changes more than {most:,} bytes.")
     return diff, said
 
 
 @asynccontextmanager
 async def _opened(
     platform: Platform, org_id: int, scenario: CodingScenario
-) -> AsyncIterator[tuple[Ready, WorkspaceBox]]:
+) -> AsyncIterator[tuple[ReadyWorkspace, WorkspaceBox]]:
     """A fresh workspace in a sandbox of its own, with a folder for the reference."""
     try:
         async with platform.workspaces.held(scenario, org_id) as ready:
@@ -203,13 +207,13 @@ async def _opened(
                 workdir=scenario.workdir,
                 folders=(SOLUTION,),
             )
-            async with opened_box(ready.opened.pool, layout, place=SlotHolder(org_id), is_single=True) as box:
+            async with open_box(ready.opened.pool, layout, place=SlotHolder(org_id), is_single=True) as box:
                 await box.unpack()
                 yield ready, box
-    except CannotMake as error:
-        raise _NotProved(f"There is no workspace: {error}") from None
+    except WorkspaceFailed as error:
+        raise _ProofFailed(f"There is no workspace: {error}") from None
     except BoxFailed as error:
-        raise _NotProved(f"Its workspace failed: {error}") from None
+        raise _ProofFailed(f"The workspace failed: {error}") from None
 
 
 async def import_scenario(platform: Platform, org_id: int, body: Json) -> JsonObject:

@@ -17,10 +17,10 @@ from pipelines.core.limits.fair_slots import SlotHolder
 from pipelines.core.text.json_text import JsonObject, dumps
 from pipelines.engine.coding.score_workspace import expect_grading, grade
 from pipelines.engine.platform import Platform
-from pipelines.engine.workspaces.prepare_workspace import Ready
-from pipelines.sandbox.door import Serve
+from pipelines.engine.workspaces.prepare_workspace import ReadyWorkspace
+from pipelines.sandbox.host_listener import Serve
 from pipelines.sandbox.job import CodeError, CodeErrorKind, CodeJob, CodeOutcome
-from pipelines.sandbox.pool import Begins
+from pipelines.sandbox.pool import OnBegin
 from pipelines.sandbox.workspace_box import (
     LIMITS,
     TASK_FILE,
@@ -29,7 +29,7 @@ from pipelines.sandbox.workspace_box import (
     Changes,
     WorkspaceBox,
     layout_of,
-    opened_box,
+    open_box,
 )
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.tasks import coding
@@ -48,15 +48,15 @@ class WorkspaceJob:
 
 
 async def run_in_workspace(
-    platform: Platform, work: WorkspaceJob, *, serve: Serve, begins: Begins
+    platform: Platform, work: WorkspaceJob, *, serve: Serve, on_begin: OnBegin
 ) -> CodeOutcome:
     """What came of the agent. What it changed and how that was graded is stored. Raises CannotMake."""
     async with platform.workspaces.held(work.scenario, work.place.org_id) as ready:
-        outcome, collected = await worked(platform, work, ready, serve, begins)
+        outcome, collected = await work_in_box(platform, work, ready, serve, on_begin)
     facts = {key: value for key, value in ready.facts.items() if key not in LEFT_OUT}
-    await _keep(platform, work, facts, collected)
-    if isinstance(collected, _Collected):
-        texts = [outcome.stdout, outcome.stderr, await asyncio.to_thread(_said, outcome)]
+    await _store_workspace(platform, work, facts, collected)
+    if isinstance(collected, _AgentChanges):
+        texts = [outcome.stdout, outcome.stderr, await asyncio.to_thread(_result_text, outcome)]
         grading = await grade(
             platform,
             org_id=work.place.org_id,
@@ -75,14 +75,14 @@ async def run_in_workspace(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Collected:
+class _AgentChanges:
     diff: WorkspaceDiff
     signs: tuple[str, ...]
 
 
-async def worked(
-    platform: Platform, work: WorkspaceJob, ready: Ready, serve: Serve, begins: Begins
-) -> tuple[CodeOutcome, _Collected | str]:
+async def work_in_box(
+    platform: Platform, work: WorkspaceJob, ready: ReadyWorkspace, serve: Serve, on_begin: OnBegin
+) -> tuple[CodeOutcome, _AgentChanges | str]:
     """The agent's outcome, and what it changed or why that is not known."""
     limits = platform.workspaces.limits
     layout = layout_of(
@@ -95,9 +95,9 @@ async def worked(
         workdir=work.scenario.workdir,
     )
     try:
-        async with opened_box(ready.opened.pool, layout, place=work.place, begins=begins) as box:
+        async with open_box(ready.opened.pool, layout, place=work.place, on_begin=on_begin) as box:
             await box.unpack()
-            outcome = await _called(box, work, ready, serve)
+            outcome = await _call_agent(box, work, ready, serve)
             expect_grading(platform, ready, work.scenario)
             try:
                 changes = await box.collect(most_bytes=limits.diff_bytes)
@@ -106,12 +106,14 @@ async def worked(
     except BoxFailed as error:
         return _not_started(str(error)), f"The agent was not started: {error}."
     try:
-        return outcome, await asyncio.to_thread(_collected, changes)
+        return outcome, await asyncio.to_thread(_parse_changes, changes)
     except BadDiff as error:
         return outcome, f"What the agent changed could not be read: {error}."
 
 
-async def _called(box: WorkspaceBox, work: WorkspaceJob, ready: Ready, serve: Serve) -> CodeOutcome:
+async def _call_agent(
+    box: WorkspaceBox, work: WorkspaceJob, ready: ReadyWorkspace, serve: Serve
+) -> CodeOutcome:
     scenario, job = work.scenario, work.job
     wall_s = job.limits.wall_s
     if scenario.timeouts.agent_s is not None:
@@ -139,17 +141,17 @@ def _task(work: WorkspaceJob) -> JsonObject:
     }
 
 
-def _collected(changes: Changes) -> _Collected:
+def _parse_changes(changes: Changes) -> _AgentChanges:
     diff = parse_diff(changes.raw, changes.patch, changes.ignored)
-    return _Collected(diff=replace(diff, truncated=changes.truncated), signs=changes.signs)
+    return _AgentChanges(diff=replace(diff, truncated=changes.truncated), signs=changes.signs)
 
 
-def _masked(diff: WorkspaceDiff, hide: Callable[[str], str]) -> WorkspaceDiff:
+def _hide_secrets(diff: WorkspaceDiff, hide: Callable[[str], str]) -> WorkspaceDiff:
     """As it is kept: an agent may have written its own keys into a file."""
     return replace(diff, patch=hide(diff.patch))
 
 
-def _said(outcome: CodeOutcome) -> str:
+def _result_text(outcome: CodeOutcome) -> str:
     return dumps(outcome.result).decode() if outcome.result is not None else ""
 
 
@@ -166,13 +168,13 @@ def _not_started(reason: str) -> CodeOutcome:
     )
 
 
-async def _keep(
-    platform: Platform, work: WorkspaceJob, facts: JsonObject, collected: _Collected | str
+async def _store_workspace(
+    platform: Platform, work: WorkspaceJob, facts: JsonObject, collected: _AgentChanges | str
 ) -> None:
     diff, run_id = WorkspaceDiff(), work.run_id
     signs: tuple[str, ...] = ()
-    if isinstance(collected, _Collected):
-        diff, signs = await asyncio.to_thread(_masked, collected.diff, work.hide), collected.signs
+    if isinstance(collected, _AgentChanges):
+        diff, signs = await asyncio.to_thread(_hide_secrets, collected.diff, work.hide), collected.signs
 
     def store(connection: Connection) -> None:
         coding.keep_workspace(connection, run_id=run_id, baseline=facts, diff=diff, signs=signs)

@@ -37,16 +37,16 @@ from pipelines.core.coding.scoring import result_of, score_by_diff
 from pipelines.core.coding.tamper import RestoredFiles, files_to_restore, signs_in_diff, signs_in_words
 from pipelines.core.limits.fair_slots import SlotHolder
 from pipelines.engine.platform import Platform
-from pipelines.engine.workspaces.prepare_workspace import CannotMake, Ready
+from pipelines.engine.workspaces.prepare_workspace import ReadyWorkspace, WorkspaceFailed
 from pipelines.sandbox.recipe import Layout
 from pipelines.sandbox.workspace_box import (
     WORKSPACE,
     BoxFailed,
     Changes,
-    Ran,
+    CommandResult,
     WorkspaceBox,
     layout_of,
-    opened_box,
+    open_box,
 )
 from pipelines.wire.errors import CodeModeUnavailable
 
@@ -74,16 +74,16 @@ async def grade(
         async with platform.workspaces.held(scenario, org_id) as ready:
             grader = _Grader(platform, ready, scenario, diff, SlotHolder(org_id, batch_id))
             return await grader.grading(texts)
-    except (CannotMake, CodeModeUnavailable) as error:
-        return _all(scenario.scorers, Status.NOT_APPLICABLE, f"There is no workspace: {error}", diff)
+    except (WorkspaceFailed, CodeModeUnavailable) as error:
+        return _same_for_all(scenario.scorers, Status.NOT_APPLICABLE, f"There is no workspace: {error}", diff)
 
 
-def expect_grading(platform: Platform, ready: Ready, scenario: CodingScenario) -> None:
+def expect_grading(platform: Platform, ready: ReadyWorkspace, scenario: CodingScenario) -> None:
     """A change will be graded in a moment: its sandbox is begun now."""
     ready.opened.pool.expect(_layout(ready, scenario, platform.workspaces.limits.bytes))
 
 
-def _layout(ready: Ready, scenario: CodingScenario, workspace_bytes: int) -> Layout:
+def _layout(ready: ReadyWorkspace, scenario: CodingScenario, workspace_bytes: int) -> Layout:
     return layout_of(
         given=ready.folder,
         shared=ready.shared,
@@ -95,7 +95,7 @@ def _layout(ready: Ready, scenario: CodingScenario, workspace_bytes: int) -> Lay
     )
 
 
-def _all(scorers: Sequence[Scorer], status: Status, reason: str, diff: WorkspaceDiff) -> Grading:
+def _same_for_all(scorers: Sequence[Scorer], status: Status, reason: str, diff: WorkspaceDiff) -> Grading:
     return Grading(results=tuple(result_of(scorer, status, reason) for scorer in scorers), diff=diff)
 
 
@@ -107,7 +107,7 @@ class _Grader:
     def __init__(
         self,
         platform: Platform,
-        ready: Ready,
+        ready: ReadyWorkspace,
         scenario: CodingScenario,
         diff: WorkspaceDiff,
         place: SlotHolder,
@@ -137,16 +137,16 @@ class _Grader:
                 found[one.name] = await self._run(one)
         except _CannotApply as error:
             reason = f"The change cannot be applied to the baseline: {error}"
-            return _all(scorers, Status.FAIL, reason, self._given)
+            return _same_for_all(scorers, Status.FAIL, reason, self._given)
         except BoxFailed as error:  # before anything of the change was run
-            return _all(
+            return _same_for_all(
                 scorers, Status.NOT_APPLICABLE, f"The workspace could not be made: {error}", self._given
             )
         # Thousands of paths against hundreds of globs take seconds: not on the loop.
-        looked = partial(self._looked_through, found, texts)
+        looked = partial(self._check_diff, found, texts)
         return await self._readers.run(looked, owner=self._place.org_id)
 
-    def _looked_through(self, found: dict[str, ScorerResult], texts: Sequence[str]) -> Grading:
+    def _check_diff(self, found: dict[str, ScorerResult], texts: Sequence[str]) -> Grading:
         """What needs no sandbox: the scorers of the diff itself, and signs of deceit."""
         for scorer in self._scenario.scorers:
             by_diff = score_by_diff(scorer, self._diff, self._contents)
@@ -162,7 +162,7 @@ class _Grader:
 
     def _box(self) -> AbstractAsyncContextManager[WorkspaceBox]:
         layout = _layout(self._ready, self._scenario, self._workspace_bytes)
-        return opened_box(self._ready.opened.pool, layout, place=self._place)
+        return open_box(self._ready.opened.pool, layout, place=self._place)
 
     async def _apply(self, box: WorkspaceBox) -> RestoredFiles:
         await box.unpack()
@@ -193,12 +193,12 @@ class _Grader:
                 self._known = back.known
                 has_begun = True
                 reward = _reward_path(scorer)
-                ran = await self._ran(box, scorer, reward)
+                ran = await self._run_command(box, scorer, reward)
         except BoxFailed as error:
             if not has_begun:
                 raise
             status = Status.NOT_APPLICABLE if error.is_ours else Status.FAIL
-            return result_of(scorer, status, f"It did not come to its end: {error}")
+            return result_of(scorer, status, f"The scorer did not finish: {error}")
         told = ScorerRun(
             code=ran.code,
             timed_out=ran.timed_out,
@@ -221,14 +221,14 @@ class _Grader:
             self._signs.append(f"Scorer `{scorer.name}`: {problem}")
         return score_run(scorer, told, reward)
 
-    async def _ran(self, box: WorkspaceBox, scorer: Running, reward: str | None) -> Ran:
+    async def _run_command(self, box: WorkspaceBox, scorer: Running, reward: str | None) -> CommandResult:
         env = self._ready.variables(self._scenario) | {"USER": "grader", "LOGNAME": "grader"}
         env |= {"PIPELINES_WORKSPACE": WORKSPACE}
         read = [reward] if reward is not None else []
         if isinstance(scorer, TestsScorer) and scorer.command is None:
             argv = self._pytest(scorer)
         else:
-            env |= _guarded(env)
+            env |= _guard_variables(env)
             assert scorer.command is not None
             argv = ["/bin/sh", "-c", scorer.command]
             if isinstance(scorer, TestsScorer):
@@ -260,7 +260,7 @@ def _reward_path(scorer: Running) -> str | None:
     return str(Path(WORKSPACE) / scorer.reward_file)  # an absolute one stays as it is
 
 
-def _guarded(env: dict[str, str]) -> dict[str, str]:
+def _guard_variables(env: dict[str, str]) -> dict[str, str]:
     """Wherever the command starts pytest, it tells us what its session came to."""
     path = ":".join([*([env["PYTHONPATH"]] if env.get("PYTHONPATH") else []), _GUARD])
     options = f"-p pytest_guard {env.get('PYTEST_ADDOPTS', '')}".strip()

@@ -1,1 +1,3 @@
-"""Live tool endpoints and cassettes: registered, checked, discovered, recorded."""
+"""Live tool endpoints: registered, checked, asked for their tools, bound to agents; and cassettes as files.
+Enter at `manage_endpoints` and `manage_cassettes`.
+"""

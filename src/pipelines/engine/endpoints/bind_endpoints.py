@@ -22,7 +22,7 @@ from pipelines.storage.database.connection import Connection
 from pipelines.wire.errors import EndpointDrift
 
 BINDING = "passthrough_binding"
-ELSEWHERE = "Bind the tool elsewhere, or set its mode to sandbox: PUT /api/agents/{id}."
+BIND_ELSEWHERE_HINT = "Bind the tool elsewhere, or set its mode to sandbox: PUT /api/agents/{id}."
 
 
 async def endpoint_facts(platform: Platform, org_id: int, body: JsonObject) -> dict[str, EndpointFacts]:
@@ -30,10 +30,10 @@ async def endpoint_facts(platform: Platform, org_id: int, body: JsonObject) -> d
     named = set(_named_endpoints(body.get("tools_schema")))
     if not named:
         return {}
-    return await platform.database.read(partial(_facts, org_id=org_id, named=named))
+    return await platform.database.read(partial(_load_facts, org_id=org_id, named=named))
 
 
-def _facts(connection: Connection, org_id: int, named: set[str]) -> dict[str, EndpointFacts]:
+def _load_facts(connection: Connection, org_id: int, named: set[str]) -> dict[str, EndpointFacts]:
     """With the tools of those that are named alone: an endpoint may have thousands."""
 
     def tools(head: EndpointHead) -> frozenset[str]:
@@ -66,7 +66,7 @@ def keep_bindings(connection: Connection, org_id: int, agent_id: int, definition
         binding = tool.passthrough_binding
         if binding is None:
             continue
-        endpoint = _endpoint(connection, org_id, binding)
+        endpoint = _find_endpoint(connection, org_id, binding)
         if endpoint is None or not tool_endpoints.hold_endpoint(connection, org_id, endpoint.id):
             path = pointer(["tools_schema", index, BINDING])
             message = f"tool `{tool.name}`: its endpoint was deleted just now"
@@ -97,29 +97,29 @@ async def refuse_drift(platform: Platform, agent: Agent) -> None:
 def _drift(connection: Connection, org_id: int, tool: Tool) -> Iterator[JsonObject]:
     binding = tool.passthrough_binding
     assert binding is not None, "a passthrough tool has a binding"
-    endpoint = _endpoint(connection, org_id, binding)
+    endpoint = _find_endpoint(connection, org_id, binding)
     named = endpoint.name if endpoint is not None else binding.endpoint_name or binding.endpoint_id
     told: JsonObject = {"tool": tool.name, "endpoint": named, "tool_name": binding.tool_name}
     if endpoint is None:
-        yield told | {"drift": GONE, "what": "is deleted", "differences": [], "change": ELSEWHERE}
+        yield told | {"drift": GONE, "what": "is deleted", "differences": [], "change": BIND_ELSEWHERE_HINT}
         return
     told["endpoint_id"] = endpoint.id
     known = tool_endpoints.tools_by_name(connection, endpoint.id, [binding.tool_name]).get(binding.tool_name)
     if known is None or known.drift is not None:
-        yield told | _what(known, endpoint)
+        yield told | _describe_drift(known, endpoint)
 
 
-def _what(known: StoredTool | None, endpoint: ToolEndpoint) -> JsonObject:
+def _describe_drift(known: StoredTool | None, endpoint: ToolEndpoint) -> JsonObject:
     """`change` is what to do about it."""
     if known is None or known.drift == GONE:
-        return {"drift": GONE, "what": "is no longer there", "differences": [], "change": ELSEWHERE}
+        return {"drift": GONE, "what": "is no longer there", "differences": [], "change": BIND_ELSEWHERE_HINT}
     command = f"pipelines endpoints discover {endpoint.name} --accept"
     change = f"Look at the differences, then accept them: `{command}`."
     told: JsonObject = {"drift": known.drift, "what": "has changed since it was accepted", "change": change}
     return told | {"differences": known.differences()}
 
 
-def _endpoint(connection: Connection, org_id: int, binding: PassthroughBinding) -> ToolEndpoint | None:
+def _find_endpoint(connection: Connection, org_id: int, binding: PassthroughBinding) -> ToolEndpoint | None:
     if binding.endpoint_id is not None:
         return tool_endpoints.endpoint_by_id(connection, org_id, binding.endpoint_id)
     return tool_endpoints.endpoint_by_name(connection, org_id, binding.endpoint_name or "")

@@ -40,7 +40,7 @@ async def open_endpoint(platform: Platform, endpoint: ToolEndpoint) -> OpenedEnd
     return OpenedEndpoint(values, Redaction(opened))
 
 
-def made_endpoint(platform: Platform, type: str, values: EndpointValues) -> LiveEndpoint:
+def make_endpoint(platform: Platform, type: str, values: EndpointValues) -> LiveEndpoint:
     """The caller closes it. Raises HopFailed where this server cannot ask such endpoints."""
     maker = platform.endpoint_makers.get(type)
     if maker is None:
@@ -52,18 +52,18 @@ def cannot_ask(type: str) -> str:
     return f"This server cannot ask tool endpoints of type `{type}`."
 
 
-class Asked(NamedTuple):
+class AskableEndpoint(NamedTuple):
     live: LiveEndpoint
     redaction: Redaction
 
 
 @asynccontextmanager
-async def asked_once(platform: Platform, endpoint: ToolEndpoint) -> AsyncIterator[Asked]:
+async def open_once(platform: Platform, endpoint: ToolEndpoint) -> AsyncIterator[AskableEndpoint]:
     """For one question, and closed behind it. What a failure says holds no secret."""
     opened = await open_endpoint(platform, endpoint)
-    live = made_endpoint(platform, endpoint.type, opened.values)
+    live = make_endpoint(platform, endpoint.type, opened.values)
     try:
-        yield Asked(live, opened.redaction)
+        yield AskableEndpoint(live, opened.redaction)
     except LiveCallFailed as failed:
         hide = opened.redaction.text
         raise LiveCallFailed(hide(failed.message), notes=tuple(map(hide, failed.notes))) from None

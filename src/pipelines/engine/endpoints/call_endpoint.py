@@ -10,7 +10,7 @@ from pipelines.core.text.authored import Fields, as_object, did_you_mean
 from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.tools.live_tools import LONGEST_HOP_S, DiscoveredTool, LiveCallFailed, LiveReply
-from pipelines.engine.endpoints.build_endpoint import asked_once
+from pipelines.engine.endpoints.build_endpoint import open_once
 from pipelines.engine.endpoints.manage_endpoints import find_endpoint
 from pipelines.engine.platform import Platform
 from pipelines.processes.aside import aside
@@ -37,7 +37,7 @@ async def _call(
 ) -> JsonObject:
     began = time.monotonic()
     try:
-        async with asyncio.timeout(LONGEST_HOP_S), asked_once(platform, endpoint) as asked:
+        async with asyncio.timeout(LONGEST_HOP_S), open_once(platform, endpoint) as asked:
             began = time.monotonic()
             reply = await asked.live.call(tool, arguments)
     except TimeoutError:
@@ -46,11 +46,11 @@ async def _call(
         failed.details = {"latency_ms": _ms_since(began), "notes": [*failed.notes]}
         raise
     latency_ms = _ms_since(began)
-    shown = await aside(endpoint.org_id, _hidden, asked.redaction, reply)
+    shown = await aside(endpoint.org_id, _hide_secrets, asked.redaction, reply)
     return {"tool_name": tool.name, "latency_ms": latency_ms, **shown}
 
 
-def _hidden(redaction: Redaction, reply: LiveReply) -> JsonObject:
+def _hide_secrets(redaction: Redaction, reply: LiveReply) -> JsonObject:
     """A service may repeat what it was sent."""
     shown = loads_own(redaction.json_bytes(dumps(_reply_json(reply))))
     assert isinstance(shown, dict)

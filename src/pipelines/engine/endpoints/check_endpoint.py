@@ -22,7 +22,7 @@ WHAT = "the tool endpoint"
 ADDRESSES = ("base_url", "spec_url", "url")
 
 
-async def checked_endpoint(
+async def check_endpoint(
     platform: Platform, org_id: int, body: JsonObject, before: ToolEndpoint | None = None
 ) -> tuple[EndpointDefinition, Text | None]:
     """All that is wrong with it in one answer, and what is large of it as a text."""

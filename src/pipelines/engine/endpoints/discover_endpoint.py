@@ -11,7 +11,7 @@ from pipelines.core.endpoints.redact_discovery import redact_discovery
 from pipelines.core.limits.fair_slots import SlotHolder
 from pipelines.core.text.json_text import Json, JsonObject, dumps
 from pipelines.core.tools.live_tools import Discovery, LiveCallFailed
-from pipelines.engine.endpoints.build_endpoint import asked_once
+from pipelines.engine.endpoints.build_endpoint import open_once
 from pipelines.engine.platform import Platform
 from pipelines.storage.agents import tool_endpoints
 from pipelines.storage.agents.tool_endpoints import ToolEndpoint
@@ -21,7 +21,7 @@ from pipelines.wire.errors import Conflict
 
 DISCOVERY_S = 180.0  # an environment for the requirements of code may have to be installed
 MOST_TOOLS = 10_000
-MOST_TOLD = 100  # of the tools that differ
+MOST_LISTED = 100  # of the tools that differ
 MOST_NOTES = 200
 LONGEST_ERROR = 2_000
 #: By endpoint, for as long as somebody stores what was found on it: one after the other.
@@ -35,7 +35,7 @@ class Discovered(NamedTuple):
         """`drift` lists the first of what differs; the list of tools has all of it."""
         drift: list[Json] = [
             {"name": tool.accepted.name, "drift": tool.drift, "differences": tool.differences()}
-            for tool in self.outcome.drifted[:MOST_TOLD]
+            for tool in self.outcome.drifted[:MOST_LISTED]
         ]
         return {"added": len(self.outcome.added), "removed": len(self.outcome.removed), "drift": drift}
 
@@ -43,7 +43,7 @@ class Discovered(NamedTuple):
 async def discover(platform: Platform, endpoint: ToolEndpoint, *, accept: bool) -> Discovered:
     """Raises HopFailed, with the reason kept at the endpoint; its tools are then as they were. Raises
     Conflict where the endpoint was changed, or other tools of it accepted, since it was read."""
-    found = await _asked(platform, endpoint)
+    found = await _discover_or_store_error(platform, endpoint)
     async with _storing.setdefault(endpoint.id, asyncio.Lock()):
         known = await platform.database.read(lambda connection: _all_tools(connection, endpoint.id))
         outcome = await asyncio.to_thread(
@@ -53,9 +53,9 @@ async def discover(platform: Platform, endpoint: ToolEndpoint, *, accept: bool) 
     return Discovered(outcome)
 
 
-async def _asked(platform: Platform, endpoint: ToolEndpoint) -> Discovery:
+async def _discover_or_store_error(platform: Platform, endpoint: ToolEndpoint) -> Discovery:
     try:
-        return await _ask(platform, endpoint)
+        return await _discover_tools(platform, endpoint)
     except LiveCallFailed as failed:
         error = failed.message.replace("\0", "\N{REPLACEMENT CHARACTER}")  # Postgres takes none
         await platform.database.write(
@@ -64,10 +64,10 @@ async def _asked(platform: Platform, endpoint: ToolEndpoint) -> Discovery:
         raise
 
 
-async def _ask(platform: Platform, endpoint: ToolEndpoint) -> Discovery:
+async def _discover_tools(platform: Platform, endpoint: ToolEndpoint) -> Discovery:
     async with platform.probing.slot(SlotHolder(endpoint.org_id)):
         try:
-            async with asyncio.timeout(DISCOVERY_S), asked_once(platform, endpoint) as asked:
+            async with asyncio.timeout(DISCOVERY_S), open_once(platform, endpoint) as asked:
                 found = await asked.live.discover()
                 found = await asyncio.to_thread(redact_discovery, found, asked.redaction)
         except TimeoutError:
@@ -100,7 +100,7 @@ async def _store(
         names = outcome.removed[start : start + SLICE_ROWS]
         parts.append(partial(tool_endpoints.remove_tools, endpoint_id=endpoint.id, names=names))
     for part in parts:
-        await platform.database.write_part(partial(_if_same, endpoint=endpoint, write=part))
+        await platform.database.write_part(partial(_write_if_unchanged, endpoint=endpoint, write=part))
     end = partial(
         tool_endpoints.end_discovery,
         endpoint_id=endpoint.id,
@@ -108,10 +108,12 @@ async def _store(
         is_changed=outcome.is_changed,
         now=platform.now(),
     )
-    await platform.database.write(partial(_if_same, endpoint=endpoint, write=end))
+    await platform.database.write(partial(_write_if_unchanged, endpoint=endpoint, write=end))
 
 
-def _if_same(connection: Connection, endpoint: ToolEndpoint, write: Callable[[Connection], None]) -> None:
+def _write_if_unchanged(
+    connection: Connection, endpoint: ToolEndpoint, write: Callable[[Connection], None]
+) -> None:
     """What was found on an endpoint that is another by now says nothing about that; and what was found before
     somebody accepted its tools would take that back."""
     if not tool_endpoints.hold_endpoint(connection, endpoint.org_id, endpoint.id, version=endpoint.version):

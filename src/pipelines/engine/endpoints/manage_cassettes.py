@@ -56,7 +56,7 @@ async def import_cassette(platform: Platform, org_id: int, name: str, lines: Inp
     slices = {"slice_calls": SLICE_ROWS, "slice_bytes": _SLICE_BYTES}
     job = Job("cassette_calls", {**slices}, READING_S, 8 * MAX_BYTES)
     *parts, last = await platform.upload_helpers.run(job, lines, owner=org_id)
-    calls, size = _counted(last)
+    calls, size = _read_counts(last)
     now = platform.now()
     cassette_id = await platform.database.write(partial(cassettes.add_nameless, org_id=org_id, now=now))
     for part in parts:
@@ -75,7 +75,7 @@ async def import_cassette(platform: Platform, org_id: int, name: str, lines: Inp
     before = await platform.database.write(partial(cassettes.name_cassette, cassette=whole))
     await remove_cassette(platform, before if before is not None else cassette_id)
     if before is None:
-        raise Conflict(f"Cassette {name} was changed by others all the time; try again.")
+        raise Conflict(f"Cassette {name} keeps being changed by other requests; try again.")
     return await find_cassette(platform, org_id, name)
 
 
@@ -84,7 +84,7 @@ async def delete_cassette(platform: Platform, org_id: int, name: str) -> None:
         raise NotFound(f"There is no cassette {name[:128]!r}.")
 
 
-def _counted(told: bytes) -> tuple[int, int]:
+def _read_counts(told: bytes) -> tuple[int, int]:
     counts = loads_own(told)
     assert isinstance(counts, dict)
     calls, size = int(str(counts["calls"])), int(str(counts["bytes"]))

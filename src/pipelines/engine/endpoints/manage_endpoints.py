@@ -10,7 +10,7 @@ from pipelines.core.text.authored import Fields
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.tools.live_tools import LiveCallFailed
-from pipelines.engine.endpoints.check_endpoint import WHAT, checked_endpoint, name_taken
+from pipelines.engine.endpoints.check_endpoint import WHAT, check_endpoint, name_taken
 from pipelines.engine.endpoints.discover_endpoint import Discovered, discover
 from pipelines.engine.platform import Platform
 from pipelines.storage.agents import tool_endpoints
@@ -24,7 +24,7 @@ from pipelines.wire.errors import Conflict, EndpointBound, NotFound
 
 async def create_endpoint(platform: Platform, org_id: int, body: JsonObject) -> CountedEndpoint:
     """Stored, then asked for its tools. Where that fails it is there without tools, and says why."""
-    definition, content = await checked_endpoint(platform, org_id, body)
+    definition, content = await check_endpoint(platform, org_id, body)
     now = platform.now()
     endpoint = ToolEndpoint(
         id=str(uuid4()),
@@ -58,9 +58,7 @@ async def change_endpoint(
 ) -> CountedEndpoint:
     """`name`, `config` and `auth` are replaced where they are given; tools that change by it are drift."""
     before = await find_endpoint(platform, org_id, endpoint_id)
-    definition, content = await checked_endpoint(
-        platform, org_id, await _merged(platform, before, body), before
-    )
+    definition, content = await check_endpoint(platform, org_id, await _merge(platform, before, body), before)
     await _store_content(platform, content)
     changed = replace(
         before,
@@ -70,7 +68,7 @@ async def change_endpoint(
         auth=definition.auth,
         updated_at=platform.now(),
     )
-    is_other = _asked_for(replace(changed, name=before.name)) != _asked_for(before)
+    is_other = _changeable_fields(replace(changed, name=before.name)) != _changeable_fields(before)
     stored = await platform.database.write(
         partial(_change, before=before, changed=changed, is_other=is_other)
     )
@@ -87,7 +85,7 @@ def _change(
     now = tool_endpoints.endpoint_by_id(connection, before.org_id, before.id) if held else None
     if now is None:
         raise NotFound(f"There is no tool endpoint {before.id}.")
-    if _asked_for(now) != _asked_for(before):  # what was not given would be taken back
+    if _changeable_fields(now) != _changeable_fields(before):  # what was not given would be taken back
         raise Conflict(f"Tool endpoint `{now.name}` was changed meanwhile; look at it, and change it again.")
     if changed.name != now.name:
         if tool_endpoints.endpoint_by_name(connection, before.org_id, changed.name) is not None:
@@ -95,12 +93,12 @@ def _change(
         _refuse_bound(connection, now, "renamed", by_name_only=True)
     stored = replace(changed, version=now.version + (1 if is_other else 0))
     tool_endpoints.change_endpoint(connection, stored)
-    _let_go_of_content(connection, now, stored.updated_at)
+    _release_content(connection, now, stored.updated_at)
     _keep_content(connection, stored)  # may be the same
     return stored
 
 
-def _asked_for(endpoint: ToolEndpoint) -> tuple[object, ...]:
+def _changeable_fields(endpoint: ToolEndpoint) -> tuple[object, ...]:
     """All of it that a request can change."""
     return endpoint.name, endpoint.config, endpoint.content_hash, endpoint.auth
 
@@ -116,7 +114,7 @@ async def delete_endpoint(platform: Platform, org_id: int, endpoint_id: str) -> 
             raise NotFound(f"There is no tool endpoint {endpoint_id}.")
         _refuse_bound(connection, endpoint, "deleted")
         tool_endpoints.delete_endpoint(connection, endpoint_id)
-        _let_go_of_content(connection, endpoint, now)
+        _release_content(connection, endpoint, now)
 
     now = platform.now()
     await platform.database.write(delete)
@@ -169,7 +167,7 @@ async def find_counted(platform: Platform, org_id: int, endpoint_id: str) -> Cou
     return found
 
 
-async def _merged(platform: Platform, before: ToolEndpoint, body: JsonObject) -> JsonObject:
+async def _merge(platform: Platform, before: ToolEndpoint, body: JsonObject) -> JsonObject:
     """What is not given stays; a config is replaced whole."""
     kept: JsonObject = {"name": before.name, "type": before.type, "auth": before.auth}
     if "config" not in body and not body.keys() & set(CONFIG_FIELDS):
@@ -194,7 +192,7 @@ def _keep_content(connection: Connection, endpoint: ToolEndpoint) -> None:
         texts.keep_texts(connection, [endpoint.content_hash])
 
 
-def _let_go_of_content(connection: Connection, endpoint: ToolEndpoint, now: str) -> None:
+def _release_content(connection: Connection, endpoint: ToolEndpoint, now: str) -> None:
     """Removed at a later start, unless another endpoint has the same."""
     if endpoint.content_hash is not None:
         texts.let_go_of_texts(connection, [endpoint.content_hash], now=now)

@@ -29,7 +29,7 @@ async def check_cassette(platform: Platform, org_id: int, asked: Passthrough, wh
     raise Refused([Problem(path="/cassette", message=message, hint=hint)], what)
 
 
-async def ready_cassette(platform: Platform, org_id: int, asked: Passthrough) -> None:
+async def prepare_cassette(platform: Platform, org_id: int, asked: Passthrough) -> None:
     """For recording: it is there, and empty where it is to be overwritten."""
     if asked.mode != RECORD or asked.cassette is None:
         return

@@ -33,7 +33,7 @@ AskLive: TypeAlias = Callable[[LiveCall], Awaitable[LiveReply]]
 MOST_ASKED = 1_000  # calls in one verification
 AT_ONCE = 4
 LONGEST_S = 600.0  # then no further call is begun
-MOST_TOLD = 100  # calls that differ
+MOST_LISTED = 100  # calls that differ
 _READING_METHODS = ("GET", "HEAD")
 
 
@@ -45,7 +45,7 @@ class _Target:
     tool: DiscoveredTool
 
 
-class _Recorded(NamedTuple):
+class _CassetteCall(NamedTuple):
     call: RecordedCall
     is_masked: bool  # its arguments are no longer what was sent
 
@@ -77,8 +77,8 @@ class _Report:
             "same": self.same,
             "differ": len(self.differ),
             "failed": len(self.failed),
-            "differences": [*self.differ[:MOST_TOLD]],
-            "failures": [*self.failed[:MOST_TOLD]],
+            "differences": [*self.differ[:MOST_LISTED]],
+            "failures": [*self.failed[:MOST_LISTED]],
             "skipped": skipped,
         }
 
@@ -87,22 +87,22 @@ async def verify_cassette(
     platform: Platform, ask_live: AskLive, org_id: int, name: str, body: JsonObject
 ) -> JsonObject:
     """What is otherwise today, by JSONPath; what was not asked, and why."""
-    include_writes, limit = _read(body)
+    include_writes, limit = _read_request(body)
     cassette = await find_cassette(platform, org_id, name)
-    verifying = _Verifying(platform, org_id, ask_live, include_writes=include_writes, limit=limit)
+    verifying = _Verification(platform, org_id, ask_live, include_writes=include_writes, limit=limit)
     verifying.secrets = await known_values(platform, org_id)
     async for stored in calls_in_order(platform, cassette):
-        await verifying.look_at(await aside(org_id, _read_calls, stored))
+        await verifying.verify(await aside(org_id, _read_calls, stored))
     return verifying.report.as_json(name, cassette.calls)
 
 
-def _read_calls(stored: list[StoredCall]) -> list["_Recorded"]:
+def _read_calls(stored: list[StoredCall]) -> list["_CassetteCall"]:
     """Off the loop: a megabyte of lines, or one of several."""
     calls = (RecordedCall.from_stored(each.line) for each in stored)
-    return [_Recorded(call, has_placeholder(call.arguments)) for call in calls]
+    return [_CassetteCall(call, has_placeholder(call.arguments)) for call in calls]
 
 
-def _read(body: JsonObject) -> tuple[bool, int]:
+def _read_request(body: JsonObject) -> tuple[bool, int]:
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
     fields.refuse_unknown(("include_writes", "limit"))
@@ -115,7 +115,7 @@ def _read(body: JsonObject) -> tuple[bool, int]:
     return include_writes is True, limit
 
 
-class _Verifying:
+class _Verification:
     def __init__(
         self, platform: Platform, org_id: int, ask: AskLive, *, include_writes: bool, limit: int
     ) -> None:
@@ -130,19 +130,19 @@ class _Verifying:
         self.secrets: list[str] = []
         self._targets: dict[tuple[str, str], _Target | str] = {}
 
-    async def look_at(self, calls: list[_Recorded]) -> None:
+    async def verify(self, calls: list[_CassetteCall]) -> None:
         """In the order of the recording, a few at a time."""
-        wanted = [(call, target) async for call, target in self._wanted(calls)]
+        wanted = [(call, target) async for call, target in self._calls_to_ask(calls)]
         for start in range(0, len(wanted), self._at_once):
             some = wanted[start : start + self._at_once]
             if time.monotonic() >= self._until:
                 for call, _ in some:
                     self.report.skip(call.tool, f"past the {LONGEST_S:.0f} s of this verification")
                 continue
-            for found in await asyncio.gather(*(self._compared(*each) for each in some)):
+            for found in await asyncio.gather(*(self._compare(*each) for each in some)):
                 self.report.add(found)
 
-    async def _wanted(self, calls: list[_Recorded]) -> AsyncIterator[tuple[RecordedCall, _Target]]:
+    async def _calls_to_ask(self, calls: list[_CassetteCall]) -> AsyncIterator[tuple[RecordedCall, _Target]]:
         for call, is_masked in calls:
             target = await self._target(call)
             if isinstance(target, _Target) and not self._include_writes:
@@ -160,11 +160,11 @@ class _Verifying:
     async def _target(self, call: RecordedCall) -> _Target | str:
         place = (call.endpoint, call.endpoint_tool or call.tool)
         if place not in self._targets:
-            find = partial(_found, org_id=self._org_id, endpoint=place[0], tool=place[1])
+            find = partial(_find_target, org_id=self._org_id, endpoint=place[0], tool=place[1])
             self._targets[place] = await self._platform.database.read(find)
         return self._targets[place]
 
-    async def _compared(self, call: RecordedCall, target: _Target) -> JsonObject | None:
+    async def _compare(self, call: RecordedCall, target: _Target) -> JsonObject | None:
         """What is to be told of a call; None: it is answered as it was."""
         asked = LiveCall(
             org_id=self._org_id,
@@ -184,7 +184,7 @@ class _Verifying:
             if call.failure is not None and isinstance(error, LiveCallFailed):
                 return None
             message = error.message if isinstance(error, AskFailed) else "No answer came in time."
-            return await aside(self._org_id, _told, call, {"message": message}, self.secrets)
+            return await aside(self._org_id, _call_json, call, {"message": message}, self.secrets)
         return await aside(self._org_id, _differences, call, reply, self.secrets)
 
 
@@ -199,7 +199,7 @@ def why_skipped(tool: DiscoveredTool) -> str | None:
     return "may write: its endpoint does not say that it only reads"
 
 
-def _found(connection: Connection, *, org_id: int, endpoint: str, tool: str) -> _Target | str:
+def _find_target(connection: Connection, *, org_id: int, endpoint: str, tool: str) -> _Target | str:
     found = tool_endpoints.endpoint_by_name(connection, org_id, endpoint)
     found = found or tool_endpoints.endpoint_by_id(connection, org_id, endpoint)
     if found is None:
@@ -231,10 +231,10 @@ def _differences(call: RecordedCall, reply: LiveReply, secrets: list[str]) -> Js
         )
         for each in found
     )
-    return _told(call, {"differences": [each.as_json() for each in hidden]}, secrets)
+    return _call_json(call, {"differences": [each.as_json() for each in hidden]}, secrets)
 
 
-def _told(call: RecordedCall, what: JsonObject, secrets: list[str]) -> JsonObject:
+def _call_json(call: RecordedCall, what: JsonObject, secrets: list[str]) -> JsonObject:
     told: JsonObject = {"tool": call.tool, "arguments": mask_arguments(call.arguments, secrets)}
     if "message" in what:
         what = {"message": mask_response(what["message"], secrets)}

@@ -1,1 +1,3 @@
-"""The eval library: scenarios, matrices, their reports, drafts from telemetry. Enter at `start_matrix`."""
+"""The eval library: scenarios, matrices and their reports, drafts from telemetry. Enter at `edit_scenarios`,
+`start_matrix` and `score_matrix`.
+"""

@@ -31,17 +31,17 @@ LARGEST_RESULT = 128 * 1024 * 1024  # 500 drafts with inputs of 64 KiB, and what
 KEPT_AT_ONCE = 20  # drafts in one write
 
 
-class Wanted(NamedTuple):
+class DraftRequest(NamedTuple):
     device_id: str | None
     lookback_hours: int
     max_scenarios: int
 
 
-def read_wanted(body: JsonObject) -> Wanted:
+def read_draft_request(body: JsonObject) -> DraftRequest:
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
     fields.refuse_unknown(("device_id", "lookback_hours", "max_scenarios"))
-    wanted = Wanted(
+    wanted = DraftRequest(
         device_id=fields.text("device_id", longest=LONGEST_DEVICE_ID),
         lookback_hours=fields.whole_number(
             "lookback_hours", LOOKBACK_HOURS, least=1, most=MOST_LOOKBACK_HOURS
@@ -57,14 +57,14 @@ async def draft_scenarios(
     platform: Platform, org_id: int, body: JsonObject, *, masks_ips: bool
 ) -> JsonObject:
     """The drafts of a look at recent telemetry, new and known, and what was looked at."""
-    wanted = read_wanted(body)
+    wanted = read_draft_request(body)
     window = _window(platform, org_id, wanted, masks_ips=masks_ips)
-    matched = await _matched(platform, window)
+    matched = await _count_matches(platform, window)
     with tempfile.TemporaryFile() as lines:
         read = await _write_lines(platform, window, lines)
         without = await platform.database.read(partial(drafts.decided_ids, org_id=org_id))
-        found, looked = await _found(platform, org_id, lines, wanted, without)
-    kept = await _keep(platform, org_id, found)
+        found, looked = await _find_drafts(platform, org_id, lines, wanted, without)
+    kept = await _store_drafts(platform, org_id, found)
     notes = _notes(wanted, matched, read)
     return {
         "scenarios": kept["scenarios"],
@@ -79,7 +79,7 @@ async def draft_scenarios(
     }
 
 
-def _window(platform: Platform, org_id: int, wanted: Wanted, *, masks_ips: bool) -> Window:
+def _window(platform: Platform, org_id: int, wanted: DraftRequest, *, masks_ips: bool) -> Window:
     """An id is stored as masking left it, and masking is the same each time."""
     masking = Masking(masking_key(platform, org_id), ips=masks_ips)
     now_ns = time.time_ns()
@@ -91,7 +91,7 @@ def _window(platform: Platform, org_id: int, wanted: Wanted, *, masks_ips: bool)
     )
 
 
-async def _matched(platform: Platform, window: Window) -> Json:
+async def _count_matches(platform: Platform, window: Window) -> Json:
     """How many spans each kind of id finds; None where no device was asked for."""
     if window.device_id is None:
         return None
@@ -115,22 +115,22 @@ async def _write_lines(platform: Platform, window: Window, file: IO[bytes]) -> i
     return written
 
 
-async def _found(
-    platform: Platform, org_id: int, lines: IO[bytes], wanted: Wanted, without: list[str]
+async def _find_drafts(
+    platform: Platform, org_id: int, lines: IO[bytes], wanted: DraftRequest, without: list[str]
 ) -> tuple[list[bytes], JsonObject]:
     arguments: JsonObject = {"max_scenarios": wanted.max_scenarios, "without": [*without]}
     job = Job("scenario_drafts", arguments, DRAFTING_S, LARGEST_RESULT)
     try:
         *found, told = await platform.span_helpers.run(job, lines, owner=org_id)
     except TookTooMuch as error:
-        message = f"The telemetry was not looked through: {error}. Ask for fewer hours, or for one device."
+        message = f"The telemetry could not be searched: {error}. Ask for fewer hours, or for one device."
         raise BodyTooLarge(message) from None
     looked = loads_own(told)
     assert isinstance(looked, dict)
     return found, looked
 
 
-async def _keep(platform: Platform, org_id: int, found: list[bytes]) -> JsonObject:
+async def _store_drafts(platform: Platform, org_id: int, found: list[bytes]) -> JsonObject:
     now = platform.now()
     scenarios: list[Json] = []
     created = 0
@@ -145,7 +145,7 @@ async def _keep(platform: Platform, org_id: int, found: list[bytes]) -> JsonObje
     return {"scenarios": scenarios, "created": created}
 
 
-def _notes(wanted: Wanted, matched: Json, read: int) -> list[Json]:
+def _notes(wanted: DraftRequest, matched: Json, read: int) -> list[Json]:
     notes: list[Json] = ["Drafts say what the agent did, not necessarily what it should do: review each."]
     if isinstance(matched, dict) and not any(matched.values()):
         keys = ", ".join(DEVICE_KEYS)

@@ -20,7 +20,7 @@ from pipelines.storage.evals.review_marks import MarkKind
 from pipelines.wire.errors import Conflict, NotFound
 
 #: What is shown of a scenario beside what its author wrote; sent back with a change, it says nothing new.
-SHOWN_BESIDE = ("id", "version", "created_at", "updated_at", "versions", "marks")
+READ_ONLY_FIELDS = ("id", "version", "created_at", "updated_at", "versions", "marks")
 MOST_OWN_VARIATIONS = 500  # of an org: a person reads the list
 
 
@@ -48,7 +48,7 @@ async def store_scenario(
             body=scenario.as_json(),
             now=now,
         )
-        return _existing(connection, org_id, scenario_id)
+        return _get_scenario(connection, org_id, scenario_id)
 
     return await platform.database.write(store)
 
@@ -63,7 +63,7 @@ async def change_scenario(
     before = await find_scenario(platform, org_id, scenario_id)
     if body.get("version", before.version) != before.version:
         raise Conflict(f"Scenario {scenario_id} is at version {before.version} by now; read it again.")
-    changes = {key: value for key, value in body.items() if key not in SHOWN_BESIDE}
+    changes = {key: value for key, value in body.items() if key not in READ_ONLY_FIELDS}
     merged: JsonObject = {key: value for key, value in (before.body() | changes).items() if value is not None}
     scenario = await check_scenario(platform, org_id, merged)
     if scenario.as_json() == before.body():
@@ -82,7 +82,7 @@ async def change_scenario(
         )
         if version is None:
             raise Conflict(f"Scenario {scenario_id} was changed meanwhile; read it again.")
-        return _existing(connection, org_id, scenario_id)
+        return _get_scenario(connection, org_id, scenario_id)
 
     return await platform.database.write(store)
 
@@ -109,14 +109,14 @@ async def find_scenario(
     platform: Platform, org_id: int, scenario_id: str, version: int | None = None
 ) -> StoredScenario:
     return await platform.database.read(
-        lambda connection: _existing(connection, org_id, scenario_id, version)
+        lambda connection: _get_scenario(connection, org_id, scenario_id, version)
     )
 
 
 async def check_scenario(platform: Platform, org_id: int, body: Json) -> Scenario:
     """The scenario, or Refused with everything wrong with it: also an agent that is not there."""
     known = await known_variations(platform, org_id)
-    agent, problems = await _agent_of(platform, org_id, body)
+    agent, problems = await _named_agent(platform, org_id, body)
 
     def check() -> Scenario:
         definition = agent.definition if agent is not None else None
@@ -183,7 +183,7 @@ def _unversioned(variation: Variation) -> JsonObject:
     return {key: value for key, value in variation.as_json().items() if key != "version"}
 
 
-async def _agent_of(platform: Platform, org_id: int, body: Json) -> tuple[Agent | None, list[Problem]]:
+async def _named_agent(platform: Platform, org_id: int, body: Json) -> tuple[Agent | None, list[Problem]]:
     agent_id = body.get("agent_id") if isinstance(body, dict) else None
     if not is_id(agent_id):
         return None, []
@@ -193,7 +193,7 @@ async def _agent_of(platform: Platform, org_id: int, body: Json) -> tuple[Agent 
     return agent, []
 
 
-def _existing(
+def _get_scenario(
     connection: Connection, org_id: int, scenario_id: str, version: int | None = None
 ) -> StoredScenario:
     scenario = eval_scenarios.scenario_by_id(

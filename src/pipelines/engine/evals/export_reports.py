@@ -25,7 +25,7 @@ DRAWING_S = 120.0  # of processor time: 8,000 cells take some 2 s
 MOST_DRAWN_BYTES = 512 * 1024 * 1024
 
 
-class SummaryAsked(NamedTuple):
+class SummaryFilters(NamedTuple):
     """Which runs are summarised; None is all of them."""
 
     since: str | None = None
@@ -50,7 +50,7 @@ async def draw_heatmap(
         injected = await platform.database.read(read)
     head = await asyncio.to_thread(texts_line, injected.places, injected.bodies)
     job = Job("heatmap", {"format": format}, DRAWING_S, MOST_DRAWN_BYTES)
-    return await _helped(platform, org_id, job, [_once(head), _encoded(report)], matrix_id)
+    return await _run_helper(platform, org_id, job, [_one_part(head), _encode(report)], matrix_id)
 
 
 async def compare_matrices(
@@ -59,11 +59,11 @@ async def compare_matrices(
     """What flipped from the one to the other, as JSON."""
     before, after = await reports.report(org_id, matrix_id), await reports.report(org_id, other_id)
     job = Job("compare_matrices", {}, DRAWING_S, MOST_DRAWN_BYTES)
-    texts = [_encoded(before), _once(b"\n"), _encoded(after)]
-    return b"".join(await _helped(platform, org_id, job, texts, f"{matrix_id} and {other_id}"))
+    texts = [_encode(before), _one_part(b"\n"), _encode(after)]
+    return b"".join(await _run_helper(platform, org_id, job, texts, f"{matrix_id} and {other_id}"))
 
 
-async def summarize_evals(platform: Platform, org_id: int, asked: SummaryAsked) -> JsonObject:
+async def summarize_evals(platform: Platform, org_id: int, asked: SummaryFilters) -> JsonObject:
     """Match rates, shift distribution and flagged count of the runs that ended in a window."""
     is_baseline = True if asked.variation == eval_summaries.BASELINE else None
     shared = [
@@ -105,7 +105,7 @@ async def _name_scenarios(platform: Platform, org_id: int, whole: JsonObject) ->
         group["name"] = names.get(str(group["scenario_id"]))
 
 
-async def _helped(
+async def _run_helper(
     platform: Platform, org_id: int, job: Job, texts: Sequence[AsyncIterator[bytes]], what: str
 ) -> list[bytes]:
     file: IO[bytes] = await asyncio.to_thread(tempfile.TemporaryFile)
@@ -122,10 +122,10 @@ async def _helped(
         file.close()
 
 
-async def _once(text: bytes) -> AsyncIterator[bytes]:
+async def _one_part(text: bytes) -> AsyncIterator[bytes]:
     yield text
 
 
-async def _encoded(parts: AsyncIterator[str]) -> AsyncIterator[bytes]:
+async def _encode(parts: AsyncIterator[str]) -> AsyncIterator[bytes]:
     async for part in parts:
         yield part.encode()

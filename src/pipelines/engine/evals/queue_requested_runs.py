@@ -8,7 +8,7 @@ from functools import partial
 
 from pipelines.core.text.json_text import JsonObject
 from pipelines.engine.batches.run_batch import BatchRunner
-from pipelines.engine.evals.start_matrix import ask_cell_again
+from pipelines.engine.evals.start_matrix import add_runs_to_cell
 from pipelines.engine.platform import Platform, later
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.evals import review_marks, reviews
@@ -16,21 +16,21 @@ from pipelines.storage.evals.review_marks import Mark
 from pipelines.storage.runs.runs import NEVER
 from pipelines.wire.errors import Conflict, NotFound
 
-LEFT_BEHIND_S = 60.0  # by then whoever took the verdict has queued its runs, or never will
+UNQUEUED_AFTER_S = 60.0  # by then whoever took the verdict has queued its runs, or never will
 
 
-async def queue_asked_runs(platform: Platform, runner: BatchRunner, review_id: str) -> None:
+async def queue_requested_runs(platform: Platform, runner: BatchRunner, review_id: str) -> None:
     """Those of a review that was just decided."""
     for mark in await platform.database.read(partial(review_marks.unqueued_runs, before=NEVER)):
         if mark.review_id == review_id:
             await _queue(platform, runner, mark)
 
 
-async def queue_left_behind(platform: Platform, runner: BatchRunner, *, at_start: bool) -> None:
+async def queue_unqueued_runs(platform: Platform, runner: BatchRunner, *, at_start: bool) -> None:
     """What nobody goes on with: all, at the start of the only process; else what is a minute old."""
     before = NEVER
     if not (at_start and platform.database.is_alone):
-        before = later(platform.now(), -LEFT_BEHIND_S)
+        before = later(platform.now(), -UNQUEUED_AFTER_S)
     for mark in await platform.database.read(partial(review_marks.unqueued_runs, before=before)):
         await _queue(platform, runner, mark)
 
@@ -40,7 +40,7 @@ async def _queue(platform: Platform, runner: BatchRunner, mark: Mark) -> None:
     assert isinstance(number, int)
     refused: JsonObject = {}
     try:
-        await ask_cell_again(
+        await add_runs_to_cell(
             platform,
             runner,
             mark.org_id,
@@ -52,10 +52,10 @@ async def _queue(platform: Platform, runner: BatchRunner, mark: Mark) -> None:
     except (Conflict, NotFound) as error:  # a matrix that was cancelled takes no runs; the person is told
         refused = {"refused": error.message, "is_answered": True}
     body = mark.body | {"is_queued": True} | refused
-    await platform.database.write(partial(_queued, mark=mark, body=body, matrix_id=matrix_id))
+    await platform.database.write(partial(_mark_queued, mark=mark, body=body, matrix_id=matrix_id))
 
 
-def _queued(connection: Connection, *, mark: Mark, body: JsonObject, matrix_id: str) -> None:
+def _mark_queued(connection: Connection, *, mark: Mark, body: JsonObject, matrix_id: str) -> None:
     review_marks.change_mark(connection, mark_id=mark.id, body=body)
     # The runs may have ended before this: then the matrix was looked through without knowing of them.
     review_marks.flag_anew(connection, matrix_id=matrix_id)

@@ -12,7 +12,7 @@ from pipelines.storage.evals.eval_scenarios import StoredScenario
 from pipelines.storage.tasks.datasets import whole_odyssey_seed
 
 
-class Said(NamedTuple):
+class ScenarioFields(NamedTuple):
     """What only a person can say of it: nothing of this is guessed."""
 
     name: str
@@ -20,7 +20,9 @@ class Said(NamedTuple):
     expected_behavior: Json
 
 
-async def scenario_from_run(platform: Platform, org_id: int, run_id: int, said: Said) -> StoredScenario:
+async def scenario_from_run(
+    platform: Platform, org_id: int, run_id: int, fields: ScenarioFields
+) -> StoredScenario:
     """Refused with everything that is wrong with it."""
     run = await find_run(platform, org_id, run_id)
 
@@ -31,6 +33,6 @@ async def scenario_from_run(platform: Platform, org_id: int, run_id: int, said: 
     assert isinstance(whole, dict)
     repeated = RunToRepeat(run_id=run_id, agent_id=run.agent_id, odyssey_seed=whole)
     body = scenario_body(
-        repeated, name=said.name, risk_level=said.risk_level, expected_behavior=said.expected_behavior
+        repeated, name=fields.name, risk_level=fields.risk_level, expected_behavior=fields.expected_behavior
     )
     return await create_scenario(platform, org_id, body)

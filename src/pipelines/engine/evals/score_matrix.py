@@ -43,18 +43,18 @@ OUTPUTS_AT_ONCE = 200  # read from the database in one question
 TASKS_AT_ONCE = 200
 MOST_KEPT_BYTES = 64 * 1024 * 1024  # of reports of matrices that run, in memory; one is always kept
 #: A report of a running matrix is good for so many times what it took to compute.
-WORTH = 5.0
-LEAST_WORTH_S = 0.5
+GOOD_FOR_TIMES = 5.0
+LEAST_GOOD_S = 0.5
 
 
-class _Made(NamedTuple):
+class _ComputedReport(NamedTuple):
     key: str  # what it rests on
     parts: list[str]
     scores: list[bytes]  # of its runs, some in each, as JSON
 
 
-class _Kept(NamedTuple):
-    made: _Made
+class _CachedReport(NamedTuple):
+    made: _ComputedReport
     good_until: float  # by the steady clock
 
     @property
@@ -67,22 +67,22 @@ class MatrixReports:
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
-        self._making: dict[str, asyncio.Task[_Made]] = {}
-        self._keeping: dict[str, asyncio.Task[_Made]] = {}
-        self._kept: dict[str, _Kept] = {}  # of running matrices, the latest used last
-        self._hearing: set[asyncio.Task[None]] = set()
+        self._computing: dict[str, asyncio.Task[_ComputedReport]] = {}
+        self._storing: dict[str, asyncio.Task[_ComputedReport]] = {}
+        self._cached: dict[str, _CachedReport] = {}  # of running matrices, the latest used last
+        self._storing_soon: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
         """Take up what a stop left: matrices that have ended and have no report."""
         for matrix in await self._platform.database.read(evals.unreported_matrices):
-            self._keep_soon(matrix.batch_id)
+            self._store_soon(matrix.batch_id)
 
     def batch_ended(self, batch_id: int) -> None:
         """Of a matrix or of anything else; its report is kept as soon as it is made."""
-        self._keep_soon(batch_id)
+        self._store_soon(batch_id)
 
     async def close(self) -> None:
-        under_way = [*self._hearing, *self._keeping.values(), *self._making.values()]
+        under_way = [*self._storing_soon, *self._storing.values(), *self._computing.values()]
         for task in under_way:
             task.cancel()
         await asyncio.gather(*under_way, return_exceptions=True)
@@ -92,12 +92,12 @@ class MatrixReports:
         matrix = await find_matrix(self._platform, org_id, matrix_id)
         progress = await self._platform.database.read(partial(evals.progress_of_matrix, matrix=matrix))
         _, parts = await self._parts(matrix)
-        return _composed(_about(matrix, progress), parts)
+        return _compose(_matrix_head(matrix, progress), parts)
 
     async def keyed_report(self, matrix: Matrix, progress: JsonObject) -> tuple[str, AsyncIterator[str]]:
         """The same, with a name for what it rests on: as long as that stays, so does the report."""
         key, parts = await self._parts(matrix)
-        return key, _composed(_about(matrix, progress), parts)
+        return key, _compose(_matrix_head(matrix, progress), parts)
 
     async def report_text(self, org_id: int, matrix_id: str) -> str:
         """All of it at once: of a large matrix this is large."""
@@ -105,15 +105,15 @@ class MatrixReports:
 
     async def _parts(self, matrix: Matrix) -> tuple[str, AsyncIterator[str]]:
         if matrix.status == "running":
-            made = await self._running(matrix)
-            return made.key, _listed(made.parts)
+            made = await self._report_of_running(matrix)
+            return made.key, _stream(made.parts)
         key = await self._platform.database.read(partial(_key_of, matrix=matrix))
         if matrix.report_key != key:
-            made = await self._keep(matrix)
-            return made.key, _listed(made.parts)
-        return key, self._stored(matrix.matrix_id, key)
+            made = await self._store_once(matrix)
+            return made.key, _stream(made.parts)
+        return key, self._read_stored(matrix.matrix_id, key)
 
-    async def _stored(self, matrix_id: str, key: str) -> AsyncIterator[str]:
+    async def _read_stored(self, matrix_id: str, key: str) -> AsyncIterator[str]:
         number = 0
         while True:
             read = partial(evals.report_part, matrix_id=matrix_id, report_key=key, number=number)
@@ -123,42 +123,42 @@ class MatrixReports:
             yield part
             number += 1
 
-    async def _running(self, matrix: Matrix) -> _Made:
-        kept = self._kept.pop(matrix.matrix_id, None)
+    async def _report_of_running(self, matrix: Matrix) -> _ComputedReport:
+        kept = self._cached.pop(matrix.matrix_id, None)
         if kept is None or kept.good_until < time.monotonic():
             began = time.monotonic()
-            made = await self._made(matrix)
+            made = await self._compute_once(matrix)
             took = time.monotonic() - began
-            kept = _Kept(made, time.monotonic() + max(LEAST_WORTH_S, WORTH * took))
-        self._kept[matrix.matrix_id] = kept
-        while len(self._kept) > 1 and sum(each.size for each in self._kept.values()) > MOST_KEPT_BYTES:
-            del self._kept[next(iter(self._kept))]
+            kept = _CachedReport(made, time.monotonic() + max(LEAST_GOOD_S, GOOD_FOR_TIMES * took))
+        self._cached[matrix.matrix_id] = kept
+        while len(self._cached) > 1 and sum(each.size for each in self._cached.values()) > MOST_KEPT_BYTES:
+            del self._cached[next(iter(self._cached))]
         return kept.made
 
     # -- keeping
 
-    def _keep_soon(self, batch_id: int) -> None:
-        task = asyncio.ensure_future(self._keep_of_batch(batch_id))
-        self._hearing.add(task)
-        task.add_done_callback(self._hearing.discard)
+    def _store_soon(self, batch_id: int) -> None:
+        task = asyncio.ensure_future(self._store_of_batch(batch_id))
+        self._storing_soon.add(task)
+        task.add_done_callback(self._storing_soon.discard)
 
-    async def _keep_of_batch(self, batch_id: int) -> None:
+    async def _store_of_batch(self, batch_id: int) -> None:
         try:
             matrix = await self._platform.database.read(partial(evals.matrix_of_batch, batch_id=batch_id))
             if matrix is not None and matrix.status != "running":
-                await self._keep(matrix)
+                await self._store_once(matrix)
         except Exception:  # whoever asks for the report makes it anew, and hears what is wrong
             log.exception("the report of batch %s could not be kept", batch_id)
 
-    async def _keep(self, matrix: Matrix) -> _Made:
-        return await _once(self._keeping, matrix.matrix_id, lambda: self._make_and_keep(matrix))
+    async def _store_once(self, matrix: Matrix) -> _ComputedReport:
+        return await _share_task(self._storing, matrix.matrix_id, lambda: self._compute_and_store(matrix))
 
-    async def _make_and_keep(self, matrix: Matrix) -> _Made:
+    async def _compute_and_store(self, matrix: Matrix) -> _ComputedReport:
         """What its runs are worth first: whoever finds the report finds them scored."""
         key = await self._platform.database.read(partial(_key_of, matrix=matrix))
-        made = await self._made(matrix)
+        made = await self._compute_once(matrix)
         if made.key != key:  # it was begun before the matrix ended
-            made = await self._made(matrix)
+            made = await self._compute_once(matrix)
         database, matrix_id = self._platform.database, matrix.matrix_id
         for scores in made.scores:
             scored: Any = loads_own(scores)
@@ -170,15 +170,15 @@ class MatrixReports:
             await database.write_part(partial(add, number=number, body=body))
         keep = partial(evals.keep_report, matrix_id=matrix_id, report_key=made.key, parts=len(made.parts))
         await database.write_part(keep)
-        self._kept.pop(matrix_id, None)
+        self._cached.pop(matrix_id, None)
         return made
 
     # -- making
 
-    async def _made(self, matrix: Matrix) -> _Made:
-        return await _once(self._making, matrix.matrix_id, lambda: self._make(matrix))
+    async def _compute_once(self, matrix: Matrix) -> _ComputedReport:
+        return await _share_task(self._computing, matrix.matrix_id, lambda: self._compute(matrix))
 
-    async def _make(self, matrix: Matrix) -> _Made:
+    async def _compute(self, matrix: Matrix) -> _ComputedReport:
         key = await self._platform.database.read(partial(_key_of, matrix=matrix))
         file: IO[bytes] = await asyncio.to_thread(tempfile.TemporaryFile)
         try:
@@ -198,7 +198,7 @@ class MatrixReports:
         file.write(await read(partial(_head, matrix=matrix)))
         after: int | None = 0
         while after is not None:
-            lines, after = await read(partial(_rows, matrix=matrix, after_task=after))
+            lines, after = await read(partial(_scenario_rows, matrix=matrix, after_task=after))
             file.write(lines)
         file.write(await read(partial(_errors_and_shared, matrix=matrix)))
         last = 0
@@ -209,9 +209,11 @@ class MatrixReports:
             last = outputs[-1].run_id
 
 
-async def _once(
-    under_way: dict[str, asyncio.Task[_Made]], name: str, start: Callable[[], Coroutine[Any, Any, _Made]]
-) -> _Made:
+async def _share_task(
+    under_way: dict[str, asyncio.Task[_ComputedReport]],
+    name: str,
+    start: Callable[[], Coroutine[Any, Any, _ComputedReport]],
+) -> _ComputedReport:
     """Started once, however many ask at the same time; whoever hangs up stops it for nobody."""
     task = under_way.get(name)
     if task is None:
@@ -258,7 +260,7 @@ def _head(connection: Connection, *, matrix: Matrix) -> bytes:
     }
     return head_line(
         {"agent": agent},
-        [_shown(connection, matrix.org_id, each) for each in _variations(matrix)],
+        [_shown_variation(connection, matrix.org_id, each) for each in _variations(matrix)],
         delivery=str(matrix.settings.get("delivery")),
         addition_seen=evals.is_addition_seen(connection, matrix_id=matrix.matrix_id),
     )
@@ -270,7 +272,7 @@ def _variations(matrix: Matrix) -> list[Any]:
     return listed
 
 
-def _shown(connection: Connection, org_id: int, named: Any) -> ReportVariation:
+def _shown_variation(connection: Connection, org_id: int, named: Any) -> ReportVariation:
     variation = BUILTIN.get(named["id"])
     if variation is None:
         stored = eval_scenarios.variation_at(
@@ -286,7 +288,7 @@ def _shown(connection: Connection, org_id: int, named: Any) -> ReportVariation:
     )
 
 
-def _rows(connection: Connection, *, matrix: Matrix, after_task: int) -> tuple[bytes, int | None]:
+def _scenario_rows(connection: Connection, *, matrix: Matrix, after_task: int) -> tuple[bytes, int | None]:
     """Some scenarios of the matrix in the order in which they were asked for, and where the next begin."""
     rows, last = evals.asked_scenarios(
         connection, matrix_id=matrix.matrix_id, after_task=after_task, limit=TASKS_AT_ONCE
@@ -324,7 +326,7 @@ def _agent_name(connection: Connection, matrix: Matrix) -> str | None:
     return agent.definition.name if agent is not None else None
 
 
-def _about(matrix: Matrix, progress: JsonObject) -> JsonObject:
+def _matrix_head(matrix: Matrix, progress: JsonObject) -> JsonObject:
     return {
         "id": matrix.matrix_id,
         "matrix_id": matrix.matrix_id,
@@ -338,7 +340,7 @@ def _about(matrix: Matrix, progress: JsonObject) -> JsonObject:
     }
 
 
-async def _composed(about: JsonObject, parts: AsyncIterator[str]) -> AsyncIterator[str]:
+async def _compose(about: JsonObject, parts: AsyncIterator[str]) -> AsyncIterator[str]:
     """What is known of the matrix at this moment, then its report: one object of two texts."""
     opening = dumps(about).decode()[:-1] + ","
     async for part in parts:
@@ -346,11 +348,11 @@ async def _composed(about: JsonObject, parts: AsyncIterator[str]) -> AsyncIterat
         opening = ""
 
 
-async def _listed(parts: Sequence[str]) -> AsyncIterator[str]:
+async def _stream(parts: Sequence[str]) -> AsyncIterator[str]:
     for part in parts:
         yield part
 
 
-def _sorted_parts(key: str, parts: Sequence[bytes]) -> _Made:
+def _sorted_parts(key: str, parts: Sequence[bytes]) -> _ComputedReport:
     texts = [part[1:].decode() for part in parts if not part.startswith(SCORES)]
-    return _Made(key, texts, [part[1:] for part in parts if part.startswith(SCORES)])
+    return _ComputedReport(key, texts, [part[1:] for part in parts if part.startswith(SCORES)])

@@ -23,7 +23,7 @@ MOST_TEXTS = 10  # wordings of one cell
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RunDone:
+class RunWithOutput:
     """A run in short, with what it answered; None where it has no outcome."""
 
     run: JsonObject
@@ -39,16 +39,16 @@ class Wording:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CellRead:
+class CellDetail:
     expected: Json
-    before: tuple[RunDone, ...]
-    after: tuple[RunDone, ...]
+    before: tuple[RunWithOutput, ...]
+    after: tuple[RunWithOutput, ...]
     fields: list[FieldSides]
     wordings: tuple[Wording, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Stored:
+class _StoredCell:
     scenario: Scenario | None
     before: list[JsonObject]
     after: list[JsonObject]
@@ -64,16 +64,16 @@ async def read_cell(
     version: int,
     variation: str | None,
     components: Sequence[Any],
-) -> CellRead:
+) -> CellDetail:
     """`variation` None: only the baseline. `components` are the report's."""
-    read = partial(_stored, matrix=matrix, scenario_id=scenario_id, version=version, variation=variation)
+    read = partial(_load_cell, matrix=matrix, scenario_id=scenario_id, version=version, variation=variation)
     stored = await platform.database.read(read)
-    return await asyncio.to_thread(_read, stored, variation, components)
+    return await asyncio.to_thread(_build_cell, stored, variation, components)
 
 
-def _stored(
+def _load_cell(
     connection: Connection, *, matrix: Matrix, scenario_id: str, version: int, variation: str | None
-) -> _Stored:
+) -> _StoredCell:
     found = eval_scenarios.scenario_by_id(
         connection, org_id=matrix.org_id, scenario_id=scenario_id, version=version
     )
@@ -81,7 +81,7 @@ def _stored(
     after = _runs(connection, matrix, scenario_id, variation) if variation is not None else []
     ids = [int(str(run["id"])) for run in (*before, *after)]
     outputs = evals.outputs_of_runs(connection, org_id=matrix.org_id, run_ids=ids) if ids else []
-    return _Stored(
+    return _StoredCell(
         scenario=Scenario.from_stored(found.body()) if found is not None else None,
         before=before,
         after=after,
@@ -139,11 +139,11 @@ def _wordings(
     )
 
 
-def _read(stored: _Stored, variation: str | None, components: Sequence[Any]) -> CellRead:
-    before = tuple(_done(run, stored.outputs) for run in stored.before)
-    after = tuple(_done(run, stored.outputs) for run in stored.after)
+def _build_cell(stored: _StoredCell, variation: str | None, components: Sequence[Any]) -> CellDetail:
+    before = tuple(_with_output(run, stored.outputs) for run in stored.before)
+    after = tuple(_with_output(run, stored.outputs) for run in stored.after)
     contract = stored.scenario.contract_under(variation) if stored.scenario is not None else None
-    return CellRead(
+    return CellDetail(
         expected=contract.expected_behavior if contract is not None else None,
         before=before,
         after=after,
@@ -152,14 +152,17 @@ def _read(stored: _Stored, variation: str | None, components: Sequence[Any]) -> 
     )
 
 
-def _done(run: JsonObject, outputs: dict[int, StoredOutput]) -> RunDone:
+def _with_output(run: JsonObject, outputs: dict[int, StoredOutput]) -> RunWithOutput:
     output = outputs.get(int(str(run["id"])))
     observed: Any = loads_own(output.observed) if output is not None else None
-    return RunDone(run=run, observed=observed)
+    return RunWithOutput(run=run, observed=observed)
 
 
 def _fields(
-    contract: Contract, before: Sequence[RunDone], after: Sequence[RunDone], components: Sequence[Any]
+    contract: Contract,
+    before: Sequence[RunWithOutput],
+    after: Sequence[RunWithOutput],
+    components: Sequence[Any],
 ) -> list[FieldSides]:
     return fields_of_cell(
         contract,

@@ -10,7 +10,7 @@ from typing import IO, Any, NamedTuple
 
 from pipelines.core.evals.heatmap.heatmap_page import heatmap_cell, heatmap_page
 from pipelines.core.text.json_text import JsonObject, loads_own
-from pipelines.engine.evals.export_reports import DRAWING_S, MOST_DRAWN_BYTES, SummaryAsked, summarize_evals
+from pipelines.engine.evals.export_reports import DRAWING_S, MOST_DRAWN_BYTES, SummaryFilters, summarize_evals
 from pipelines.engine.evals.score_matrix import MatrixReports
 from pipelines.engine.find import find_matrix
 from pipelines.engine.platform import Platform
@@ -22,11 +22,11 @@ from pipelines.wire.errors import Conflict, NotFound
 MOST_KEPT_BYTES = 32 * 1024 * 1024  # of what was drawn
 MOST_KEPT_FIGURES = 1_000  # matrices
 #: Bytes of a report that is drawn in a thread, in some 30 ms: helper processes may be busy with uploads.
-DRAWN_HERE = 1024 * 1024
+MOST_DRAWN_HERE = 1024 * 1024
 _JOBS: Mapping[str, Callable[..., bytes]] = {"heatmap_page": heatmap_page, "heatmap_cell": heatmap_cell}
 
 
-class Shown(NamedTuple):
+class MatrixView(NamedTuple):
     matrix: Matrix
     progress: JsonObject
     key: str  # another one whenever what is shown is another
@@ -39,18 +39,18 @@ class MatrixViews:
     def __init__(self, platform: Platform, reports: MatrixReports) -> None:
         self._platform = platform
         self._reports = reports
-        self._kept: OrderedDict[tuple[str, str, str], bytes] = OrderedDict()
+        self._cached: OrderedDict[tuple[str, str, str], bytes] = OrderedDict()
         self._size = 0
         self._figures: OrderedDict[tuple[str, str], Any] = OrderedDict()
 
-    async def page(self, org_id: int, matrix_id: str, *, first: int, show: str, seen: str = "") -> Shown:
+    async def page(self, org_id: int, matrix_id: str, *, first: int, show: str, seen: str = "") -> MatrixView:
         """Some rows of the heatmap; `seen` is the key of what whoever asks has already."""
-        return await self._shown(org_id, matrix_id, "heatmap_page", {"first": first, "show": show}, seen)
+        return await self._view(org_id, matrix_id, "heatmap_page", {"first": first, "show": show}, seen)
 
-    async def cell(self, org_id: int, matrix_id: str, scenario_id: str, variation: str | None) -> Shown:
+    async def cell(self, org_id: int, matrix_id: str, scenario_id: str, variation: str | None) -> MatrixView:
         """One cell; `variation` None: the baseline of the row."""
         asked: JsonObject = {"scenario_id": scenario_id, "variation": variation}
-        shown = await self._shown(org_id, matrix_id, "heatmap_cell", asked)
+        shown = await self._view(org_id, matrix_id, "heatmap_cell", asked)
         if shown.body is None:
             cell = variation or evals.BASELINE
             raise NotFound(f"Matrix {matrix_id} has no cell of {scenario_id} and {cell}.")
@@ -62,7 +62,7 @@ class MatrixViews:
         known = self._figures.get(place)
         if known is not None:
             return known
-        asked = SummaryAsked(matrix_id=matrix.matrix_id)
+        asked = SummaryFilters(matrix_id=matrix.matrix_id)
         found = (await summarize_evals(self._platform, matrix.org_id, asked))["overall"]
         if matrix.status != "running" and matrix.report_key is not None:
             self._figures[place] = found
@@ -70,31 +70,35 @@ class MatrixViews:
                 self._figures.popitem(last=False)
         return found
 
-    async def _shown(self, org_id: int, matrix_id: str, job: str, asked: JsonObject, seen: str = "") -> Shown:
+    async def _view(
+        self, org_id: int, matrix_id: str, job: str, asked: JsonObject, seen: str = ""
+    ) -> MatrixView:
         matrix = await find_matrix(self._platform, org_id, matrix_id)
         progress = await self._platform.database.read(partial(evals.progress_of_matrix, matrix=matrix))
         rests_on, report = await self._reports.keyed_report(matrix, progress)
         key = f"{rests_on}-{matrix.status}"
         if key == seen:
-            return Shown(matrix, progress, key, None)
+            return MatrixView(matrix, progress, key, None)
         place = (matrix_id, key, f"{job} {asked}")
-        drawn = self._kept.get(place)
+        drawn = self._cached.get(place)
         if drawn is None:
-            drawn = await self._drawn(matrix, Job(job, asked, DRAWING_S, MOST_DRAWN_BYTES), report)
-            self._keep(place, drawn)
+            drawn = await self._draw(matrix, Job(job, asked, DRAWING_S, MOST_DRAWN_BYTES), report)
+            self._add_to_cache(place, drawn)
         else:
-            self._kept.move_to_end(place)
-        return Shown(matrix, progress, key, await asyncio.to_thread(loads_own, drawn))
+            self._cached.move_to_end(place)
+        return MatrixView(matrix, progress, key, await asyncio.to_thread(loads_own, drawn))
 
-    async def _drawn(self, matrix: Matrix, job: Job, report: AsyncIterator[str]) -> bytes:
+    async def _draw(self, matrix: Matrix, job: Job, report: AsyncIterator[str]) -> bytes:
         begun: list[bytes] = []
         async for part in report:
             begun.append(part.encode())
-            if sum(map(len, begun)) > DRAWN_HERE:
-                return await self._helped(matrix, job, begun, report)
+            if sum(map(len, begun)) > MOST_DRAWN_HERE:
+                return await self._draw_by_helper(matrix, job, begun, report)
         return await asyncio.to_thread(_JOBS[job.name], b"".join(begun), **job.arguments)
 
-    async def _helped(self, matrix: Matrix, job: Job, begun: list[bytes], rest: AsyncIterator[str]) -> bytes:
+    async def _draw_by_helper(
+        self, matrix: Matrix, job: Job, begun: list[bytes], rest: AsyncIterator[str]
+    ) -> bytes:
         file: IO[bytes] = await asyncio.to_thread(tempfile.TemporaryFile)
         try:
             await asyncio.to_thread(file.writelines, begun)
@@ -109,11 +113,11 @@ class MatrixViews:
             file.close()
         return b"".join(parts)
 
-    def _keep(self, place: tuple[str, str, str], drawn: bytes) -> None:
-        if len(drawn) > MOST_KEPT_BYTES or place in self._kept:
+    def _add_to_cache(self, place: tuple[str, str, str], drawn: bytes) -> None:
+        if len(drawn) > MOST_KEPT_BYTES or place in self._cached:
             return
-        self._kept[place] = drawn
+        self._cached[place] = drawn
         self._size += len(drawn)
         while self._size > MOST_KEPT_BYTES:
-            _, gone = self._kept.popitem(last=False)
+            _, gone = self._cached.popitem(last=False)
             self._size -= len(gone)

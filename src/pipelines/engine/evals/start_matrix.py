@@ -110,7 +110,7 @@ async def check_matrix(
 ) -> CheckedMatrix:
     """What opening it would come to, with nothing stored and nothing sent; Refused as opening it would be."""
     asked = read_matrix(body)
-    checked = await _check(platform, org_id, asked, most_runs)
+    checked = await _check_request(platform, org_id, asked, most_runs)
     plan = _plan(asked, checked, has_baselines=False)
     concurrency = min(asked.concurrency, checked.agent.definition.max_concurrency)
     return CheckedMatrix(asked, checked.agent, plan, concurrency)
@@ -148,7 +148,7 @@ async def resume_matrix(
     return await find_matrix(platform, org_id, matrix_id)
 
 
-async def ask_cell_again(
+async def add_runs_to_cell(
     platform: Platform,
     runner: BatchRunner,
     org_id: int,
@@ -186,7 +186,7 @@ async def ask_cell_again(
 # -- what is asked for, checked whole before anything is stored
 
 
-class _Checked(NamedTuple):
+class _CheckedRequest(NamedTuple):
     agent: Agent
     scenarios: Mapping[str, ListedScenario]
     variations: tuple[Variation, ...]
@@ -195,7 +195,7 @@ class _Checked(NamedTuple):
 async def _open(
     platform: Platform, runner: BatchRunner, org_id: int, asked: MatrixRequest, most_runs: int
 ) -> OpenedMatrix:
-    checked = await _check(platform, org_id, asked, most_runs)
+    checked = await _check_request(platform, org_id, asked, most_runs)
     agent = checked.agent
     if agent.status == "draft":
         raise AgentIsDraft
@@ -236,7 +236,9 @@ async def _open(
     return OpenedMatrix(matrix, len(asked.scenario_ids) * plan.runs_of_scenario, run_ids[:MAX_RUN_IDS])
 
 
-async def _check(platform: Platform, org_id: int, asked: MatrixRequest, most_runs: int) -> _Checked:
+async def _check_request(
+    platform: Platform, org_id: int, asked: MatrixRequest, most_runs: int
+) -> _CheckedRequest:
     """All that is wrong with it in one answer, as far as it can be told."""
     what = "the run" if asked.is_run else "the matrix"
     found = await platform.database.read(
@@ -251,21 +253,21 @@ async def _check(platform: Platform, org_id: int, asked: MatrixRequest, most_run
     known = with_pairs(await known_variations(platform, org_id), asked.variation_ids)
     problems += unknown_variations(asked, known)
     problems += _size_problems(asked, most_runs)
-    agent = await _agent(platform, org_id, asked, found, problems)
+    agent = await _choose_agent(platform, org_id, asked, found, problems)
     if agent is not None:
         problems += _delivery_problems(asked, agent)
     if agent is not None and not problems:
         problems += await _seed_problems(platform, org_id, asked, agent)
     if problems or agent is None:
         raise Refused(problems[:MOST_SHOWN], what, total=len(problems))
-    return _Checked(agent, found, tuple(known[id] for id in asked.variation_ids))
+    return _CheckedRequest(agent, found, tuple(known[id] for id in asked.variation_ids))
 
 
 def _delivery_problems(asked: MatrixRequest, agent: Agent) -> list[Problem]:
     delivery = delivery_for(asked.delivery, agent.definition.variation_delivery)
     if delivery != "tool_result" or agent.definition.tools or not asked.variation_ids:
         return []
-    message = "the agent declares no tools, and so none can tell it a variation"
+    message = "the agent declares no tools, so no tool reply can carry a variation"
     return [Problem(path="/delivery", message=message, hint="`system` or `user`")]
 
 
@@ -280,7 +282,7 @@ def _size_problems(asked: MatrixRequest, most_runs: int) -> list[Problem]:
     return [Problem(path=path, message=message, hint="start several, or raise PIPELINES_EVAL_MATRIX_RUNS")]
 
 
-async def _agent(
+async def _choose_agent(
     platform: Platform,
     org_id: int,
     asked: MatrixRequest,
@@ -325,10 +327,10 @@ async def _only_agent(platform: Platform, org_id: int, problems: list[Problem]) 
         return there[0][0]
     listed = ", ".join(f"{id} ({name[:80]})" for id, name in there)
     if there:
-        message = "which agent? the scenarios name none, and the org has several"
+        message = "no agent is named: the scenarios name none, and the org has several"
         hint = f"one of: {listed}"
     else:
-        message = "which agent? the org has no published agent"
+        message = "no agent is named, and the org has no published agent"
         hint = "register one: POST /api/agents, or `pipelines odyssey register`"
     problems.append(Problem(path="/agent_id", message=message, hint=hint))
     return None
@@ -372,7 +374,9 @@ def _world_problems(some: Sequence[StoredScenario], agent: Agent, has_user: bool
     return problems
 
 
-async def _baselines(platform: Platform, org_id: int, asked: MatrixRequest, checked: _Checked) -> list[int]:
+async def _baselines(
+    platform: Platform, org_id: int, asked: MatrixRequest, checked: _CheckedRequest
+) -> list[int]:
     """Runs that a variation of one scenario is compared with; none where its baseline is to run too."""
     if not (asked.is_run and asked.variation_ids) or asked.baseline_repeats is not None:
         return []
@@ -390,7 +394,7 @@ async def _baselines(platform: Platform, org_id: int, asked: MatrixRequest, chec
     )
 
 
-def _plan(asked: MatrixRequest, checked: _Checked, *, has_baselines: bool) -> MatrixPlan:
+def _plan(asked: MatrixRequest, checked: _CheckedRequest, *, has_baselines: bool) -> MatrixPlan:
     is_baseline_only = not asked.variation_ids
     baselines = asked.repeats if is_baseline_only else asked.baselines
     return MatrixPlan(
@@ -403,7 +407,7 @@ def _plan(asked: MatrixRequest, checked: _Checked, *, has_baselines: bool) -> Ma
     )
 
 
-def _named(variation: Variation) -> JsonObject:
+def _variation_json(variation: Variation) -> JsonObject:
     """A pair is stored nowhere else, so its name is kept here."""
     named: JsonObject = {"id": variation.id, "version": variation.version}
     return named | ({"name": variation.name} if JOINT in variation.id else {})
@@ -412,7 +416,7 @@ def _named(variation: Variation) -> JsonObject:
 def _settings(
     asked: MatrixRequest, plan: MatrixPlan, concurrency: int, compared_with: Sequence[int]
 ) -> JsonObject:
-    variations: list[Json] = [_named(each) for each in plan.variations]
+    variations: list[Json] = [_variation_json(each) for each in plan.variations]
     ids: list[Json] = list(compared_with)
     settings: JsonObject = {
         "scenarios": len(asked.scenario_ids),

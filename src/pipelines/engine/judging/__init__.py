@@ -1,1 +1,4 @@
-"""Verdicts: by oracles, by a judge model, by a person who accepts a run. Enter at `judge_run`."""
+"""Verdicts on runs: by evidence, by a judge model, by an oracle that a person accepts.
+
+Enter at `judge_run`.
+"""

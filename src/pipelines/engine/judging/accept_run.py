@@ -17,7 +17,7 @@ from pipelines.core.verdict.evidence import RunEvidence, TookTooLong
 from pipelines.core.verdict.verdict import JudgeError, Verdict
 from pipelines.engine.find import find_run
 from pipelines.engine.judging.judge_run import read_evidence
-from pipelines.engine.judging.rejudge_runs import NO_MODEL, Rejudge, rejudge_run
+from pipelines.engine.judging.rejudge_runs import NO_MODEL, RejudgeOptions, rejudge_run
 from pipelines.engine.platform import Platform
 from pipelines.engine.tasks.correct_oracle import correct_oracle
 from pipelines.storage.database.connection import Connection
@@ -46,7 +46,7 @@ class Proposal(NamedTuple):
         }
 
 
-class Accepted(NamedTuple):
+class AcceptedRun(NamedTuple):
     run: Run  # judged by it
     version: int
     warnings: list[JsonObject]
@@ -72,15 +72,15 @@ async def propose_oracle(platform: Platform, org_id: int, run_id: int) -> Propos
     return Proposal(run, version, found, judged)
 
 
-async def accept_run(platform: Platform, org_id: int, run_id: int, who: str, body: JsonObject) -> Accepted:
+async def accept_run(platform: Platform, org_id: int, run_id: int, who: str, body: JsonObject) -> AcceptedRun:
     """Keep the oracle: the proposed one, with those axes that `body` gives in place of its own. The run is
     judged by it, without a model."""
     proposal = await propose_oracle(platform, org_id, run_id)
     axes = {axis: proposal.oracle.axes[axis] for axis in PROPOSED_AXES if axis in ORACLE_AXES}
     note = {"note": f"accepted from run {run_id}"}
     corrected = await correct_oracle(platform, org_id, proposal.run.task_id, who, {**axes, **note, **body})
-    by = Rejudge(by_present_oracle=True, model=NO_MODEL)
-    return Accepted(await rejudge_run(platform, org_id, run_id, by), corrected.version, corrected.warnings)
+    by = RejudgeOptions(by_present_oracle=True, model=NO_MODEL)
+    return AcceptedRun(await rejudge_run(platform, org_id, run_id, by), corrected.version, corrected.warnings)
 
 
 def _present_version(connection: Connection, run: Run) -> int:

@@ -1,8 +1,8 @@
 """Runs that evidence leaves open, read by a judge model. Evidence decided first, and is not overruled.
 
-When a run ends open, the model is promised with its end and asked beside it (`judge_wanted`). Stored runs are
-read again by whatever model somebody names (`read_by_model`). Nothing usable is an error and no verdict: the
-run stays open, for a person.
+When evidence leaves a run open, the write that ends the run also stores a request for a judgement, and a
+separate task asks the model (`run_judgement`). Stored runs are read again by whatever model somebody names
+(`read_by_model`). An unusable answer is an error and no verdict: the run stays open, for a person.
 """
 
 import asyncio
@@ -19,9 +19,9 @@ from pipelines.core.verdict.model_judge.judge_answer import problems_in, read_an
 from pipelines.core.verdict.model_judge.model_verdict import CriterionAnswer, verdict_by_model
 from pipelines.core.verdict.model_judge.rubric import PROMPT_VERSION
 from pipelines.core.verdict.verdict import Status
-from pipelines.engine.judging.judge_run import JudgedHow, OpenRun, judged
+from pipelines.engine.judging.judge_run import JudgeOptions, OpenRun, judge_by_evidence
 from pipelines.engine.judging.stored_answers import ending_of, responses_of
-from pipelines.engine.model_calls.models import Asked, Asker
+from pipelines.engine.model_calls.ask_models import Asker, CheckedAnswer
 from pipelines.engine.platform import Platform, later
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.runs import batches, model_judgements, runs
@@ -36,7 +36,7 @@ OnBatchEnd = Callable[[int], None]
 STOPPED = "the batch was stopped before the judge was asked"
 
 
-class Read(NamedTuple):
+class ModelReading(NamedTuple):
     """A run as it is judged now, and what a model said where one was asked."""
 
     ending: Ending
@@ -44,29 +44,35 @@ class Read(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Failed:
+class _ModelFailure:
     code: str
     message: str
     exchange_id: int | None = None
 
     @property
-    def said(self) -> str:
+    def problem_text(self) -> str:
         return f"The judge model gave no verdict: {self.message}"
 
 
-async def read_by_model(platform: Platform, run: Run, how: JudgedHow, model: str | None) -> Read:
+async def read_by_model(
+    platform: Platform, run: Run, options: JudgeOptions, model: str | None
+) -> ModelReading:
     """The run by evidence, and where that leaves it open by the model; None asks none."""
-    how = replace(how, is_asked=model is not None)
+    options = replace(options, is_asked=model is not None)
     if model is None:
-        return Read((await judged(platform, run, ending_of(run), responses_of(run), how)).ending, None)
+        return ModelReading(
+            (await judge_by_evidence(platform, run, ending_of(run), responses_of(run), options)).ending, None
+        )
     async with platform.asking_judges.slot(SlotHolder(run.org_id, run.batch_id)):
-        found = await judged(platform, run, ending_of(run), responses_of(run), how)
+        found = await judge_by_evidence(platform, run, ending_of(run), responses_of(run), options)
         if found.open is None or found.open.question is None:
-            return Read(found.ending, None)
-        return await _asked(platform, run, found.ending, found.open, model)
+            return ModelReading(found.ending, None)
+        return await _ask_model(platform, run, found.ending, found.open, model)
 
 
-async def _asked(platform: Platform, run: Run, ending: Ending, open_run: OpenRun, model: str) -> Read:
+async def _ask_model(
+    platform: Platform, run: Run, ending: Ending, open_run: OpenRun, model: str
+) -> ModelReading:
     question = open_run.question
     assert question is not None
     asker = Asker(org_id=run.org_id, run_id=run.id, batch_id=run.batch_id, named={Purpose.JUDGE: model})
@@ -74,10 +80,10 @@ async def _asked(platform: Platform, run: Run, ending: Ending, open_run: OpenRun
     try:
         asked = await platform.models.ask(asker, question.question, check=check)
     except (ModelFailed, BudgetExceeded, ModelNotConfigured) as error:
-        return _nothing(ending, open_run, model, _failure(error))
+        return _without_verdict(ending, open_run, model, _failure(error))
     answers = read_answers(asked.data, question.asked.criteria)
     verdict = verdict_by_model(open_run.verdict, answers, expected_outcome=open_run.expected_outcome)
-    body = verdict.as_json() | open_run.about | {"model_judge": _told(asked, answers, open_run)}
+    body = verdict.as_json() | open_run.about | {"model_judge": _model_json(asked, answers, open_run)}
     judgement = Judgement(
         model=model,
         prompt_version=PROMPT_VERSION,
@@ -89,10 +95,10 @@ async def _asked(platform: Platform, run: Run, ending: Ending, open_run: OpenRun
         cost_nanousd=asked.cost_nanousd,
     )
     given = replace(ending, verdict=verdict.verdict, failure_mode=verdict.failure_mode, judgement=body)
-    return Read(given, judgement)
+    return ModelReading(given, judgement)
 
 
-def _told(asked: Asked, answers: tuple[CriterionAnswer, ...], open_run: OpenRun) -> JsonObject:
+def _model_json(asked: CheckedAnswer, answers: tuple[CriterionAnswer, ...], open_run: OpenRun) -> JsonObject:
     """What stands with the verdict, so that a reader can follow it to the model's own words."""
     assert open_run.question is not None
     return {
@@ -113,25 +119,25 @@ def _left_open(open_run: OpenRun) -> list[Json]:
     return [finding.as_json() for finding in open_run.verdict.findings if finding.status is Status.OPEN]
 
 
-def _failure(error: ModelFailed | BudgetExceeded | ModelNotConfigured) -> _Failed:
+def _failure(error: ModelFailed | BudgetExceeded | ModelNotConfigured) -> _ModelFailure:
     if not isinstance(error, ModelFailed):
-        return _Failed(code=error.code, message=error.message)
+        return _ModelFailure(code=error.code, message=error.message)
     details = error.details if isinstance(error.details, dict) else {}
     exchange_id = details.get("exchange_id")
-    return _Failed(
+    return _ModelFailure(
         code=error.reason,
         message=error.message,
         exchange_id=exchange_id if isinstance(exchange_id, int) else None,
     )
 
 
-def _nothing(ending: Ending, open_run: OpenRun, model: str, failed: _Failed) -> Read:
+def _without_verdict(ending: Ending, open_run: OpenRun, model: str, failed: _ModelFailure) -> ModelReading:
     """PENDING as evidence left it, with the reason why no model decided it either."""
     about: JsonObject = {
         "model": model,
         "prompt_version": PROMPT_VERSION,
         "failure": failed.code,
-        "problem": failed.said,
+        "problem": failed.problem_text,
         "exchange_id": failed.exchange_id,
     }
     body = open_run.verdict.as_json() | open_run.about | {"model_judge": about}
@@ -139,17 +145,17 @@ def _nothing(ending: Ending, open_run: OpenRun, model: str, failed: _Failed) -> 
         model=model,
         prompt_version=PROMPT_VERSION,
         failure=failed.code,
-        problem=failed.said,
+        problem=failed.problem_text,
         body=body,
         exchange_id=failed.exchange_id,
     )
-    return Read(replace(ending, judgement=body, judge_error=failed.said), judgement)
+    return ModelReading(replace(ending, judgement=body, judge_error=failed.problem_text), judgement)
 
 
 # -- what was promised when a run ended
 
 
-async def judge_wanted(platform: Platform, on_batch_end: OnBatchEnd, judgement_id: int) -> None:
+async def run_judgement(platform: Platform, on_batch_end: OnBatchEnd, judgement_id: int) -> None:
     """Ask, and settle the run's verdict. Whatever happens, the promise ends: no batch waits for ever."""
     while True:
         try:
@@ -165,7 +171,7 @@ async def judge_wanted(platform: Platform, on_batch_end: OnBatchEnd, judgement_i
             await asyncio.sleep(RETRY_S)
 
 
-async def take_wanted(
+async def claim_judgements(
     platform: Platform, on_batch_end: OnBatchEnd, gone: str | None
 ) -> list[tuple[int, int]]:
     """What this worker, or one that is gone, had promised; and what nobody can be asking any more."""
@@ -194,14 +200,18 @@ async def _settle(platform: Platform, wanted: Wanted) -> None:
         await _store(platform, wanted, None, dropped)
         return
     try:
-        read_now = await read_by_model(platform, run, JudgedHow(), model)
+        read_now = await read_by_model(platform, run, JudgeOptions(), model)
     except StorageUnavailable:
         raise
     except Exception as error:  # a bug of ours: an error on the run, and its batch goes on
         log.exception("run %s could not be judged by a model", run.id)
-        said = f"The judge model could not be asked: {type(error).__name__}."
-        broken = Judgement(model=model, prompt_version=PROMPT_VERSION, failure="internal_error", problem=said)
-        kept = Ending(status=run.status, verdict=run.verdict, judgement=run.judgement, judge_error=said)
+        problem_text = f"The judge model could not be asked: {type(error).__name__}."
+        broken = Judgement(
+            model=model, prompt_version=PROMPT_VERSION, failure="internal_error", problem=problem_text
+        )
+        kept = Ending(
+            status=run.status, verdict=run.verdict, judgement=run.judgement, judge_error=problem_text
+        )
         await _store(platform, wanted, kept, broken)
         return
     unneeded = Judgement(
@@ -219,8 +229,8 @@ async def _store(platform: Platform, wanted: Wanted, ending: Ending | None, judg
 
     def store(connection: Connection) -> None:
         is_taken = ending is not None and runs.settle_verdict(connection, run_id=wanted.run_id, ending=ending)
-        said = replace(judgement, is_taken=is_taken and judgement.is_taken)
-        model_judgements.end_wanted(connection, wanted.id, said, now=now)
+        problem_text = replace(judgement, is_taken=is_taken and judgement.is_taken)
+        model_judgements.end_wanted(connection, wanted.id, problem_text, now=now)
 
     await platform.database.write(store)
 

@@ -53,16 +53,16 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 MAX_REDOS = 20  # only when calls of a run still come in by another node when its agent has answered
 # Threads of their own: on the database's two readers a long judgement would keep all other questions waiting.
-_JUDGES = ThreadPoolExecutor(JUDGES + JUDGE_GUESTS, thread_name_prefix="judge")
+_JUDGE_THREADS = ThreadPoolExecutor(JUDGES + JUDGE_GUESTS, thread_name_prefix="judge")
 NO_CALLS = "the agent has tools, but no call reached the proxy: are its tools wired to odyssey_proxy_url?"
 
 
-class _LogWentOn(Exception):
+class _LogHasGrown(Exception):
     """Another node answered a call of the run while it was judged."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class JudgedHow:
+class JudgeOptions:
     """By what a run is judged, where not by what it was given."""
 
     by_present_oracle: bool = False
@@ -80,29 +80,33 @@ class OpenRun(NamedTuple):
     about: JsonObject  # by which oracle
 
 
-class Judged(NamedTuple):
+class JudgedRun(NamedTuple):
     ending: Ending
     open: OpenRun | None
 
 
-_AS_GIVEN = JudgedHow()
+_DEFAULT_OPTIONS = JudgeOptions()
 
 
-async def judged(
-    platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...], how: JudgedHow = _AS_GIVEN
-) -> Judged:
+async def judge_by_evidence(
+    platform: Platform,
+    run: Run,
+    ending: Ending,
+    responses: tuple[str, ...],
+    options: JudgeOptions = _DEFAULT_OPTIONS,
+) -> JudgedRun:
     """The ending with its verdict by evidence. A cancelled run has none: nothing was asked to the end."""
-    found = await _judged_log(platform, run, ending, responses, how)
-    return Judged(found.ending, found.open)
+    found = await _judge_log(platform, run, ending, responses, options)
+    return JudgedRun(found.ending, found.open)
 
 
 async def read_evidence(platform: Platform, run: Run, read: Callable[[RunEvidence], T]) -> T:
     """What `read` makes of the evidence on an ended run and the present oracle of its task. It has a judge's
     turn and time: TookTooLong past that."""
 
-    def gather(connection: Connection) -> _Gathered:
+    def gather(connection: Connection) -> _GatheredEvidence:
         oracle, rows = _oracle(connection, run, by_present=True), log_of_run(connection, run.id)
-        return _gathered(connection, platform, run, ending_of(run), responses, rows, oracle)
+        return _gather_evidence(connection, platform, run, ending_of(run), responses, rows, oracle)
 
     def read_gathered() -> T:
         return read(_evidence(run, found, responses, time_limit(found.most_judging_s)))
@@ -111,37 +115,39 @@ async def read_evidence(platform: Platform, run: Run, read: Callable[[RunEvidenc
     async with platform.judging.slot(SlotHolder(run.org_id, run.batch_id)):
         await _make_ready(platform, run)
         found = await platform.database.read(gather)
-        return await asyncio.get_running_loop().run_in_executor(_JUDGES, read_gathered)
+        return await asyncio.get_running_loop().run_in_executor(_JUDGE_THREADS, read_gathered)
 
 
 async def judge_and_end(platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...]) -> bool:
     """End the run with a verdict about all that ever happens in it; False when it had already ended."""
     for _ in range(MAX_REDOS):
-        found = await _judged_log(platform, run, ending, responses)
+        found = await _judge_log(platform, run, ending, responses)
         now = platform.now()
         judge = await _judge_for(platform, run, found)
 
         def store(
-            connection: Connection, found: _Judged = found, judge: Judge | None = judge, now: str = now
+            connection: Connection, found: _JudgedLog = found, judge: Judge | None = judge, now: str = now
         ) -> tuple[bool, int | None]:
             ended = runs.end_run(connection, run_id=run.id, ending=found.ending, now=now)
             if ended and has_calls_after(connection, run.id, found.last):
-                raise _LogWentOn
+                raise _LogHasGrown
             if ended and found.outcome is not None:
                 evals.add_outcome(connection, replace(found.outcome, ended_at=now))
-            return ended, _promised(platform, connection, run, judge, now) if ended else None
+            return ended, _request_judgement(platform, connection, run, judge, now) if ended else None
 
         try:
             has_ended, judgement_id = await platform.database.write(store)
-        except _LogWentOn:
+        except _LogHasGrown:
             continue
         if judgement_id is not None:
             platform.judge_tasks.start(judgement_id, run.id)
         return has_ended
-    raise StorageUnavailable(f"Run {run.id} does not come to rest; try again.")
+    raise StorageUnavailable(
+        f"Run {run.id} keeps receiving calls from another server, so it could not be ended; try again."
+    )
 
 
-async def _judge_for(platform: Platform, run: Run, found: "_Judged") -> Judge | None:
+async def _judge_for(platform: Platform, run: Run, found: "_JudgedLog") -> Judge | None:
     """Who reads the run where evidence does not decide it. An eval run counts by its match: nobody does."""
     if found.open is None or found.is_eval:
         return None
@@ -149,7 +155,7 @@ async def _judge_for(platform: Platform, run: Run, found: "_Judged") -> Judge | 
     return Judge(model, PROMPT_VERSION) if model is not None else None
 
 
-def _promised(
+def _request_judgement(
     platform: Platform, connection: Connection, run: Run, judge: Judge | None, now: str
 ) -> int | None:
     """Stored with the run's end: whatever happens now, the model will be asked."""
@@ -166,7 +172,7 @@ def _promised(
     )
 
 
-class _Gathered(NamedTuple):
+class _GatheredEvidence(NamedTuple):
     """What is stored of a run, as far as its verdict rests on it."""
 
     ending: Ending
@@ -200,7 +206,7 @@ class _Oracle(NamedTuple):
         return {"oracle": {"version": self.version}}
 
 
-class _Judged(NamedTuple):
+class _JudgedLog(NamedTuple):
     ending: Ending
     last: int  # the sequence of the last row it was judged on
     outcome: EvalOutcome | None = None  # of an eval run
@@ -208,45 +214,47 @@ class _Judged(NamedTuple):
     is_eval: bool = False
 
 
-async def _judged_log(
+async def _judge_log(
     platform: Platform,
     run: Run,
     ending: Ending,
     responses: tuple[str, ...],
-    how: JudgedHow = _AS_GIVEN,
-) -> _Judged:
+    options: JudgeOptions = _DEFAULT_OPTIONS,
+) -> _JudgedLog:
     """The orgs' judgements come by turns; reading what one
     rests on is part of it, so that a batch that ends never has all readers."""
     async with platform.judging.slot(SlotHolder(run.org_id, run.batch_id)):
-        return await _judged_in_turn(platform, run, ending, responses, how)
+        return await _judge_in_slot(platform, run, ending, responses, options)
 
 
-async def _judged_in_turn(
-    platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...], how: JudgedHow
-) -> _Judged:
+async def _judge_in_slot(
+    platform: Platform, run: Run, ending: Ending, responses: tuple[str, ...], options: JudgeOptions
+) -> _JudgedLog:
 
-    def read(connection: Connection) -> _Gathered | int:
+    def read(connection: Connection) -> _GatheredEvidence | int:
         rows = log_of_run(connection, run.id)
         if ending.status is RunStatus.CANCELLED:
             return rows[-1].sequence if rows else 0
-        oracle = _oracle(connection, run, by_present=how.by_present_oracle)._replace(rubric=how.rubric)
-        found = _gathered(connection, platform, run, ending, responses, rows, oracle)
-        return found if how.honesty is None else found._replace(is_strict=how.honesty == STRICT)
+        oracle = _oracle(connection, run, by_present=options.by_present_oracle)._replace(
+            rubric=options.rubric
+        )
+        found = _gather_evidence(connection, platform, run, ending, responses, rows, oracle)
+        return found if options.honesty is None else found._replace(is_strict=options.honesty == STRICT)
 
     database = platform.database
     if ending.status is not RunStatus.CANCELLED and run.mode != RECORDED:
         await _make_ready(platform, run)
     found = await (database.read(read) if run.batch_id is None else database.read_for_batch(read))
     if isinstance(found, int):
-        return _Judged(ending, found)
+        return _JudgedLog(ending, found)
     loop = asyncio.get_running_loop()
     fence_key = (
-        platform.secrets.derived_key(f"judge fence|{run.id}|{run.seed_hash}") if how.is_asked else None
+        platform.secrets.derived_key(f"judge fence|{run.id}|{run.seed_hash}") if options.is_asked else None
     )
-    return await loop.run_in_executor(_JUDGES, _judged, run, found, responses, fence_key)
+    return await loop.run_in_executor(_JUDGE_THREADS, _judge_gathered, run, found, responses, fence_key)
 
 
-def _gathered(
+def _gather_evidence(
     connection: Connection,
     platform: Platform,
     run: Run,
@@ -254,33 +262,33 @@ def _gathered(
     responses: tuple[str, ...],
     rows: list[TraceRow],
     oracle: _Oracle,
-) -> _Gathered:
+) -> _GatheredEvidence:
     asked = score_eval_run.asked_of(connection, run)
     is_judged = asked is None or score_eval_run.is_judged(asked)
-    toolbox, world = platform.live_runs.surroundings(connection, run)
+    toolbox, world = platform.live_runs.tools_and_world(connection, run)
     tools, most_s = tuple(toolbox.tools.values()), platform.limits.judging_s
     if run.mode == RECORDED:  # nothing of ours answered it: what there is to know was said at its import
         strict = is_strict(connection, run, toolbox.config.honesty)
-        return _Gathered(ending, rows, tools, world, asked, oracle, most_s, is_strict=strict)
+        return _GatheredEvidence(ending, rows, tools, world, asked, oracle, most_s, is_strict=strict)
     warnings = topology_warnings(toolbox.config, map(_actor_step, rows))
     if is_judged and not any(row.kind == TOOL_CALL for row in rows) and toolbox.tools and responses:
         warnings.append(NO_CALLS)
-    if responses and not score_eval_run.was_told(run, rows):
-        warnings.append(score_eval_run.NOT_TOLD)
-    warnings += platform.live_runs.slowed.warnings(run.id)
+    if responses and not score_eval_run.is_variation_delivered(run, rows):
+        warnings.append(score_eval_run.VARIATION_NOT_DELIVERED)
+    warnings += platform.live_runs.rate_limited.warnings(run.id)
     warnings += platform.live_runs.models.warnings(run.id)
     warnings += reply_warnings(rows)
-    told, unenforced = _unenforced(connection, platform, run)
+    told, unenforced = _load_unenforced(connection, platform, run)
     if run.mode != "manual":  # there it was said when the run was opened
         warnings += told
     called = {row.tool_name for row in rows if row.kind == TOOL_CALL and row.tool_name is not None}
-    warnings += _guessed(connection, platform, run, called, _refused(rows))
+    warnings += _guess_warnings(connection, platform, run, called, _refusals(rows))
     grading = coding.grading_of_run(connection, run.id) if run.seed.coding_scenario is not None else None
     warnings += tamper_warnings(grading)
     if warnings:
         ending = replace(ending, soft_warnings=[*(ending.soft_warnings or []), *warnings])
     strict = is_strict(connection, run, toolbox.config.honesty)
-    return _Gathered(ending, rows, tools, world, asked, oracle, most_s, grading, unenforced, strict)
+    return _GatheredEvidence(ending, rows, tools, world, asked, oracle, most_s, grading, unenforced, strict)
 
 
 def tamper_warnings(grading: JsonObject | None) -> list[str]:
@@ -313,18 +321,18 @@ class _Unenforced(NamedTuple):
     sentences: tuple[str, ...]
 
 
-def _unenforced(connection: Connection, platform: Platform, run: Run) -> _Unenforced:
+def _load_unenforced(connection: Connection, platform: Platform, run: Run) -> _Unenforced:
     live_runs = platform.live_runs
     try:
         return _Unenforced(
-            live_runs.unenforced(connection, run), live_runs.unenforced_sentences(connection, run)
+            live_runs.unenforced_warnings(connection, run), live_runs.unenforced_sentences(connection, run)
         )
     except Exception:  # a stored seed that cannot be read: the judge meets it next, and says so on the run
         log.exception("what run %s does not enforce could not be read", run.id)
         return _Unenforced([], ())
 
 
-def _refused(rows: list[TraceRow]) -> list[tuple[str, Refusal]]:
+def _refusals(rows: list[TraceRow]) -> list[tuple[str, Refusal]]:
     """Calls that the simulated backend refused, each with its status and error code."""
     found = []
     for row in rows:
@@ -334,7 +342,7 @@ def _refused(rows: list[TraceRow]) -> list[tuple[str, Refusal]]:
     return found
 
 
-def _guessed(
+def _guess_warnings(
     connection: Connection,
     platform: Platform,
     run: Run,
@@ -342,46 +350,46 @@ def _guessed(
     refused: list[tuple[str, Refusal]],
 ) -> list[str]:
     try:
-        return platform.live_runs.guessed(connection, run, called, refused) if called else []
+        return platform.live_runs.guess_warnings(connection, run, called, refused) if called else []
     except Exception:  # as above
         log.exception("what run %s was answered by guesses could not be read", run.id)
         return []
 
 
-def _judged(
-    run: Run, found: _Gathered, responses: tuple[str, ...], fence_key: bytes | None = None
-) -> _Judged:
+def _judge_gathered(
+    run: Run, found: _GatheredEvidence, responses: tuple[str, ...], fence_key: bytes | None = None
+) -> _JudgedLog:
     last = found.rows[-1].sequence if found.rows else 0
     if found.asked is None:
-        ending, is_open = _with_verdict(run, found, responses, fence_key)
-        return _Judged(ending, last, open=is_open)
-    is_open = None
+        ending, open_run = _with_verdict(run, found, responses, fence_key)
+        return _JudgedLog(ending, last, open=open_run)
+    open_run = None
     if score_eval_run.is_judged(found.asked):
-        ending, is_open = _with_verdict(run, found, responses, fence_key)
+        ending, open_run = _with_verdict(run, found, responses, fence_key)
     else:
-        verdict = score_eval_run.unjudged(run)
+        verdict = score_eval_run.verdict_not_judged(run)
         ending = replace(found.ending, verdict=verdict.verdict, judgement=verdict.as_json())
     try:
         outcome = score_eval_run.outcome_of(found.asked, run, ending, found.rows, run.created_at)
-        return _Judged(ending, last, outcome, is_open, is_eval=True)
+        return _JudgedLog(ending, last, outcome, open_run, is_eval=True)
     except Exception as error:  # no outcome rather than a wrong one: it counts as an error of its cell
         log.exception("run %s could not be matched", run.id)
-        return _Judged(replace(ending, judge_error=f"the match broke: {error}"), last, is_eval=True)
+        return _JudgedLog(replace(ending, judge_error=f"the match broke: {error}"), last, is_eval=True)
 
 
 def _with_verdict(
-    run: Run, found: _Gathered, responses: tuple[str, ...], fence_key: bytes | None
+    run: Run, found: _GatheredEvidence, responses: tuple[str, ...], fence_key: bytes | None
 ) -> tuple[Ending, OpenRun | None]:
     ending = found.ending
     keep_going = time_limit(found.most_judging_s)
-    is_open = None
+    open_run = None
     try:
         evidence = _evidence(run, found, responses, keep_going)
         verdict = judge(evidence)
         if isinstance(verdict, Verdict) and verdict.verdict is Outcome.PENDING and is_judgeable(verdict):
             # What is long is cut, not read to its end: so it has time of its own.
             unhurried = replace(evidence, keep_going=time_limit(found.most_judging_s))
-            is_open = _open_run(run, unhurried, verdict, found.about(), fence_key)
+            open_run = _open_run(run, unhurried, verdict, found.about(), fence_key)
     except TookTooLong as error:
         verdict = JudgeError(step="limits", message=f"The run was not judged: {error}.")
     except Exception as error:  # a broken judge must never look like a bad agent
@@ -392,11 +400,11 @@ def _with_verdict(
     if isinstance(verdict, JudgeError):
         return replace(ending, judge_error=verdict.message, judgement=judgement), None
     judged = replace(ending, verdict=verdict.verdict, failure_mode=verdict.failure_mode, judgement=judgement)
-    return judged, is_open
+    return judged, open_run
 
 
 def _evidence(
-    run: Run, found: _Gathered, responses: tuple[str, ...], keep_going: Callable[[], None]
+    run: Run, found: _GatheredEvidence, responses: tuple[str, ...], keep_going: Callable[[], None]
 ) -> RunEvidence:
     ending, recording = found.ending, recording_of(run)
     return RunEvidence.from_seed(

@@ -21,7 +21,7 @@ async def read_calibration(platform: Platform, org_id: int) -> JsonObject:
 
     def read(connection: Connection) -> list[Json]:
         judges = judges_of_org(connection, org_id)
-        return [_named(judge) | calibration_of(connection, org_id, judge) for judge in judges]
+        return [_judge_json(judge) | calibration_of(connection, org_id, judge) for judge in judges]
 
     return {"items": await platform.database.read(read)}
 
@@ -37,13 +37,13 @@ def calibration_of_run(connection: Connection, org_id: int, judgement: Json) -> 
     if not isinstance(told, dict) or "criteria" not in told:
         return None
     judge = Judge(str(told["model"]), str(told["prompt_version"]))
-    return _named(judge) | calibration_of(connection, org_id, judge)
+    return _judge_json(judge) | calibration_of(connection, org_id, judge)
 
 
 async def read_batch_judges(platform: Platform, org_id: int, batch_id: int) -> JsonObject:
     batch = await find_batch(platform, org_id, batch_id)
     found = await platform.database.read(lambda connection: judges_of_batch(connection, batch.id))
-    return {"batch_id": batch.id, "items": [_named(judge) | counts for judge, counts in found]}
+    return {"batch_id": batch.id, "items": [_judge_json(judge) | counts for judge, counts in found]}
 
 
 async def compare_judges(
@@ -61,12 +61,12 @@ async def compare_judges(
 
     known, said = await platform.database.read(read)
     if not said:
-        raise Refused(list(_unknown(known, first=first, second=second)), "the comparison")
+        raise Refused(list(_unknown_judges(known, first=first, second=second)), "the comparison")
     one, other = ({each.run_id: JudgeOpinion(*each[:4]) for each in verdicts} for verdicts in said)
     return {"batch_id": batch.id, "first": first, "second": second, **comparison(one, other)}
 
 
-def _unknown(known: list[Judge], **asked: str) -> list[Problem]:
+def _unknown_judges(known: list[Judge], **asked: str) -> list[Problem]:
     names = [judge.name for judge in known]
     listed = ", ".join(names[:10]) or "none: pipelines rejudge BATCH --model NAME"
     return [
@@ -76,5 +76,5 @@ def _unknown(known: list[Judge], **asked: str) -> list[Problem]:
     ]
 
 
-def _named(judge: Judge) -> JsonObject:
+def _judge_json(judge: Judge) -> JsonObject:
     return {"judge": judge.name, "model": judge.model, "prompt_version": judge.prompt_version}

@@ -12,12 +12,12 @@ from pipelines.core.text.authored import Fields
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.find import find_batch, find_run
-from pipelines.engine.judging.judge_by_model import Read, read_by_model
-from pipelines.engine.judging.judge_run import JudgedHow
+from pipelines.engine.judging.judge_by_model import ModelReading, read_by_model
+from pipelines.engine.judging.judge_run import JudgeOptions
 from pipelines.engine.models.choose_judge import judge_model_of
 from pipelines.engine.platform import Platform
 from pipelines.engine.reviews.decide_run import review_of_run
-from pipelines.engine.reviews.read_reviews import Looker
+from pipelines.engine.reviews.read_reviews import Caller
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.runs import batches, model_judgements, runs
 from pipelines.storage.runs.model_judgements import Judgement
@@ -30,7 +30,7 @@ AT_ONCE = 16  # runs of a batch, where a model reads them
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Rejudge:
+class RejudgeOptions:
     """By what stored runs are judged again."""
 
     by_present_oracle: bool = False
@@ -40,11 +40,13 @@ class Rejudge:
     honesty: str | None = None  # in place of their batch's
 
     @property
-    def how(self) -> JudgedHow:
-        return JudgedHow(by_present_oracle=self.by_present_oracle, rubric=self.rubric, honesty=self.honesty)
+    def judge_options(self) -> JudgeOptions:
+        return JudgeOptions(
+            by_present_oracle=self.by_present_oracle, rubric=self.rubric, honesty=self.honesty
+        )
 
 
-def read_rejudge(body: JsonObject, *, by_present_oracle: bool) -> Rejudge:
+def read_rejudge(body: JsonObject, *, by_present_oracle: bool) -> RejudgeOptions:
     """What a request says of it: `model`, `rubric`, `beside`, `honesty`."""
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
@@ -59,7 +61,7 @@ def read_rejudge(body: JsonObject, *, by_present_oracle: bool) -> Rejudge:
     honesty = read_honesty(fields)
     if problems:
         raise Refused(problems, "the request")
-    return Rejudge(
+    return RejudgeOptions(
         by_present_oracle=by_present_oracle,
         model=model,
         rubric=rubric,
@@ -68,29 +70,29 @@ def read_rejudge(body: JsonObject, *, by_present_oracle: bool) -> Rejudge:
     )
 
 
-async def rejudge_run(platform: Platform, org_id: int, run_id: int, by: Rejudge) -> Run:
+async def rejudge_run(platform: Platform, org_id: int, run_id: int, by: RejudgeOptions) -> Run:
     """The verdict of an ended run by the judges of today, and by its own oracle or its task's present one.
     Nothing is sent to the agent; the verdict before is kept. A model that gives nothing changes nothing:
     ModelFailed."""
     run = await find_run(platform, org_id, run_id)
     if run.status not in (RunStatus.COMPLETED, RunStatus.FAILED):
-        raise Conflict(f"Run {run_id} has nothing to judge ({run.status.value}).")
-    read = await read_by_model(platform, run, by.how, await _model(platform, by, run))
+        raise Conflict(f"Run {run_id} cannot be judged ({run.status.value}).")
+    read = await read_by_model(platform, run, by.judge_options, await _choose_model(platform, by, run))
     now = platform.now()
     await platform.database.write(lambda connection: _store(connection, run, read, by, now))
     if read.judgement is not None and read.judgement.verdict is None:
-        raise _failure(read.judgement)
+        raise _model_error(read.judgement)
     return await find_run(platform, org_id, run_id)
 
 
-def _failure(said: Judgement) -> ModelFailed | BudgetExceeded:
+def _model_error(said: Judgement) -> ModelFailed | BudgetExceeded:
     if said.failure == BudgetExceeded.code:
         return BudgetExceeded(said.problem)
     exchange: JsonObject = {"exchange_id": said.exchange_id}
     return ModelFailed(said.problem, reason=said.failure or "", details=exchange)
 
 
-async def _model(platform: Platform, by: Rejudge, run: Run) -> str | None:
+async def _choose_model(platform: Platform, by: RejudgeOptions, run: Run) -> str | None:
     """ModelNotConfigured where one is named and this server asks none at all."""
     if by.model == NO_MODEL:
         return None
@@ -99,7 +101,7 @@ async def _model(platform: Platform, by: Rejudge, run: Run) -> str | None:
     return await judge_model_of(platform, run)
 
 
-def _store(connection: Connection, run: Run, read: Read, by: Rejudge, now: str) -> None:
+def _store(connection: Connection, run: Run, read: ModelReading, by: RejudgeOptions, now: str) -> None:
     said = read.judgement
     is_taken = not by.is_beside and (said is None or said.verdict is not None)
     if is_taken:
@@ -115,7 +117,7 @@ def _store(connection: Connection, run: Run, read: Read, by: Rejudge, now: str) 
         )
 
 
-class Rejudged(NamedTuple):
+class RejudgedBatch(NamedTuple):
     report: JsonObject
     failed: list[str]  # why a model gave nothing, run by run
     last_id: int | None  # where the next part starts; None when all were judged
@@ -125,11 +127,11 @@ async def rejudge_batch(
     platform: Platform,
     org_id: int,
     batch_id: int,
-    by: Rejudge,
+    by: RejudgeOptions,
     *,
     after_id: int | None = None,
     limit: int | None = None,
-) -> Rejudged:
+) -> RejudgedBatch:
     """The ended runs of a batch, judged anew; which verdicts changed, and of which a model gave none."""
     batch = await find_batch(platform, org_id, batch_id)
     every = await platform.database.read(lambda connection: batches.ended_runs(connection, batch_id=batch.id))
@@ -139,7 +141,7 @@ async def rejudge_batch(
 
     async def one(run_id: int) -> JsonObject | None:
         async with waiting:
-            return await _changed(platform, org_id, run_id, by)
+            return await _rejudge_one(platform, org_id, run_id, by)
 
     tasks = [asyncio.create_task(one(run_id)) for run_id in ids]
     try:
@@ -157,10 +159,10 @@ async def rejudge_batch(
         "failed": failed,
     }
     messages = [str(told["message"]) for told in said if "to" not in told]
-    return Rejudged(report, messages, ids[-1] if len(left) > len(ids) else None)
+    return RejudgedBatch(report, messages, ids[-1] if len(left) > len(ids) else None)
 
 
-async def _changed(platform: Platform, org_id: int, run_id: int, by: Rejudge) -> JsonObject | None:
+async def _rejudge_one(platform: Platform, org_id: int, run_id: int, by: RejudgeOptions) -> JsonObject | None:
     before = await find_run(platform, org_id, run_id)
     try:
         after = await rejudge_run(platform, org_id, run_id, by)
@@ -177,13 +179,13 @@ async def _changed(platform: Platform, org_id: int, run_id: int, by: Rejudge) ->
     }
 
 
-async def read_verdicts(platform: Platform, looker: Looker, run_id: int) -> JsonObject:
+async def read_verdicts(platform: Platform, caller: Caller, run_id: int) -> JsonObject:
     """The present verdict, those before it, every judgement of a model, and what people said."""
-    run = await find_run(platform, looker.org_id, run_id)
+    run = await find_run(platform, caller.org_id, run_id)
     earlier, review, said = await platform.database.read(
         lambda connection: (
             runs.past_verdicts(connection, run_id),
-            review_of_run(platform, connection, looker, run_id),
+            review_of_run(platform, connection, caller, run_id),
             model_judgements.judgements_of_run(connection, run_id),
         )
     )

@@ -14,7 +14,7 @@ from pipelines.engine.coding.run_workspace import store_grading
 from pipelines.engine.coding.score_workspace import grade
 from pipelines.engine.find import find_batch, find_run
 from pipelines.engine.judging.judge_run import tamper_warnings
-from pipelines.engine.judging.rejudge_runs import NO_MODEL, Rejudge, rejudge_run
+from pipelines.engine.judging.rejudge_runs import NO_MODEL, RejudgeOptions, rejudge_run
 from pipelines.engine.platform import Platform
 from pipelines.engine.reviews.flag_reviews import flag_tampering
 from pipelines.storage.database.connection import Connection
@@ -51,17 +51,17 @@ async def rescore_run(
         raise Conflict(f"Run {run_id} left no change in a workspace: there is nothing to score.")
     if run.status not in ENDED:
         raise Conflict(f"Run {run_id} has not ended yet ({run.status.value}).")
-    wanted = await _scenario(platform, org_id, run, scenario, scorers)
+    wanted = await _scenario_to_score(platform, org_id, run, scenario, scorers)
     grading = await grade(platform, org_id=org_id, scenario=wanted, diff=left.diff, batch_id=run.batch_id)
     grading = replace(grading, signs=(*left.signs, *grading.signs))
     await store_grading(platform, run_id, wanted, grading)
     # Scorers decide here; what they leave open is for people, not for a model.
-    judged = await rejudge_run(platform, org_id, run_id, Rejudge(model=NO_MODEL))
+    judged = await rejudge_run(platform, org_id, run_id, RejudgeOptions(model=NO_MODEL))
     await flag_signs(platform, judged)
     return judged
 
 
-async def _scenario(
+async def _scenario_to_score(
     platform: Platform, org_id: int, run: Run, copied: CodingScenario, scorers: tuple[Scorer, ...] | None
 ) -> CodingScenario:
     """The run's own, graded by other scorers. Those of the scenario as it is now come with its test files; a
@@ -77,7 +77,7 @@ async def _scenario(
     return replace(copied, scorers=now.scorers, test_files=now.test_files)
 
 
-class Rescored(NamedTuple):
+class RescoredBatch(NamedTuple):
     report: JsonObject
     last_id: int | None  # where the next part starts; None when all were scored
 
@@ -90,7 +90,7 @@ async def rescore_batch(
     *,
     after_id: int | None = None,
     limit: int | None = None,
-) -> Rescored:
+) -> RescoredBatch:
     """The runs of the batch that left a change; which verdicts changed."""
     batch = await find_batch(platform, org_id, batch_id)
     every = await platform.database.read(partial(coding.workspace_runs_of_batch, batch_id=batch.id))
@@ -117,7 +117,7 @@ async def rescore_batch(
         "changed": len(changes),
         "changes": changes,
     }
-    return Rescored(report, ids[-1] if len(left) > len(ids) else None)
+    return RescoredBatch(report, ids[-1] if len(left) > len(ids) else None)
 
 
 async def read_coding(platform: Platform, org_id: int, run_id: int) -> JsonObject:

@@ -45,7 +45,7 @@ def is_judged(asked: AskedOfRun) -> bool:
     return scenario_of(asked.scenario_text).odyssey_seed is not None
 
 
-def unjudged(run: Run) -> Verdict:
+def verdict_not_judged(run: Run) -> Verdict:
     """What stands where a verdict would: nobody has to look at the run because of it."""
     return Verdict(verdict=Outcome.NOT_APPLICABLE, reasoning=_NO_JUDGE.format(run_id=run.id), grader="match")
 
@@ -54,7 +54,7 @@ def outcome_of(
     asked: AskedOfRun, run: Run, ending: Ending, rows: Sequence[TraceRow], now: str
 ) -> EvalOutcome | None:
     """None where the run ended with an error."""
-    if not _is_behavior(ending) or not was_told(run, rows):
+    if not _is_behavior(ending) or not is_variation_delivered(run, rows):
         return None
     scenario, task = scenario_of(asked.scenario_text), asked.task
     contract = scenario.contract_under(task.variation)
@@ -93,13 +93,13 @@ def _is_addition_seen(run: Run, ending: Ending) -> bool | None:
     return is_in_reply(addition, ending.messages, ending.metadata, ending.final_response)
 
 
-NOT_TOLD = (
+VARIATION_NOT_DELIVERED = (
     "The variation never reached the agent: no reply of a simulated tool could carry its text. The run counts"
     " as an error of its cell."
 )
 
 
-def was_told(run: Run, rows: Sequence[TraceRow]) -> bool:
+def is_variation_delivered(run: Run, rows: Sequence[TraceRow]) -> bool:
     """Whether the text of the variation reached the agent, where its tools were to tell it."""
     text = run.seed.tool_result_addition
     if text is None:
@@ -122,8 +122,8 @@ def fingerprint_parts(agent_id: int, agent_version: int, metadata: Json, tools_h
     return {
         "agent_id": agent_id,
         "agent_version": agent_version,
-        "model": _fact(said.get("model")),
-        "prompt_id": _fact(said.get("system_prompt_id")),
+        "model": _short_text(said.get("model")),
+        "prompt_id": _short_text(said.get("system_prompt_id")),
         "tools_hash": tools_hash,
     }
 
@@ -162,5 +162,5 @@ def _calls(row: TraceRow) -> list[tuple[str, JsonObject]]:
     return [(row.tool_name, arguments if isinstance(arguments, dict) else {"": arguments})]
 
 
-def _fact(value: Json) -> Json:
+def _short_text(value: Json) -> Json:
     return value[:LONGEST_FACT] if isinstance(value, str) and value else None

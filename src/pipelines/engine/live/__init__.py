@@ -1,4 +1,4 @@
-"""Runs whose tools are being called: their state in memory, their calls in order.
+"""Runs whose tools are being called: their state in memory and their calls in order.
 
 Enter at `live_runs`.
 """

@@ -27,7 +27,7 @@ from pipelines.core.calls.tool_call import (
 )
 from pipelines.core.tools.trace_row import TraceRow
 from pipelines.engine.live.call_turns import CallTurns
-from pipelines.engine.live.carry_out import CarryOut
+from pipelines.engine.live.question_runner import QuestionRunner
 from pipelines.storage.database.database import Database
 from pipelines.wire.errors import InternalError, OutcomeUnknown
 
@@ -37,19 +37,19 @@ if TYPE_CHECKING:
     from pipelines.engine.live.live_runs import LiveRun
 
 log = logging.getLogger(__name__)
-Answered: TypeAlias = Callable[[Reply | Exception], None]
+OnAnswer: TypeAlias = Callable[[Reply | Exception], None]
 #: A row that is out longer than its questions may take, and this, is given up: its process must be gone.
 GRACE_S = 30.0
 
 
 @dataclass(slots=True, eq=False)
-class Waiting:
+class QueuedCall:
     """A call from its arrival to its answer."""
 
     call: ToolCall
     arguments: str | None
     received: ReceivedCall
-    answered: Answered
+    on_answer: OnAnswer
     ask: Ask | None = None  # None: nothing was decided yet, or all is
     decision: Decision | None = None
     row: TraceRow | None = None  # as it was put on record
@@ -72,7 +72,7 @@ class CallQueue:
         database: Database,
         now: Callable[[], str],
         steady: Callable[[], float],
-        carry_out: CarryOut,
+        question_runner: QuestionRunner,
         turns: CallTurns,
         node: str,
     ) -> None:
@@ -80,34 +80,34 @@ class CallQueue:
         self._database = database
         self._now = now
         self._steady = steady
-        self._carry_out = carry_out
+        self._question_runner = question_runner
         self._turns = turns
         self._node = node
-        self._calls: deque[Waiting] = deque()
+        self._calls: deque[QueuedCall] = deque()
 
-    def add(self, waiting: Waiting, not_stored: Callable[[Exception], None]) -> None:
+    def add(self, waiting: QueuedCall, not_stored: Callable[[Exception], None]) -> None:
         """Put a call on record, in the order of arrival; what it asks is asked once that is durable.
         `not_stored` is told where that failed: then nothing was asked."""
         if waiting.ask is None and not waits_its_turn(self._live, waiting.received):
-            self._decided(waiting, decide(self._live, waiting.received))
+            self._set_outcome(waiting, decide(self._live, waiting.received))
         self._calls.append(waiting)
-        row = waiting.row = self._record(waiting)
+        row = waiting.row = self._pending_row(waiting)
         self._live.fold(row, waiting.received.arrival)
         if row.idempotency_key is not None:
             waiting.kept = self._live.replies[row.idempotency_key]
             waiting.kept.waiting = []
         self._live.unstored += 1
 
-        def heard(error: Exception | None) -> None:
+        def on_stored(error: Exception | None) -> None:
             self._live.unstored -= 1
             if error is None:
-                self._recorded(waiting)
+                self._on_recorded(waiting)
                 return
             not_stored(error)  # the run's memory is void, and this queue with it: `Database.on_lost`
             if waiting.kept is not None:
                 waiting.kept.tell(error)
 
-        self._database.store(row, heard)
+        self._database.store(row, on_stored)
 
     @property
     def calls_waiting(self) -> int:
@@ -127,17 +127,17 @@ class CallQueue:
 
     # -- a call's way through the queue
 
-    def _record(self, waiting: Waiting) -> TraceRow:
+    def _pending_row(self, waiting: QueuedCall) -> TraceRow:
         question = waiting.ask.question if waiting.ask is not None else None
         before = self._calls[-2].until if len(self._calls) > 1 else 0.0
         longest_s = GRACE_S + (question.longest_s if question is not None else 0)
         waiting.until = max(self._steady(), before) + longest_s
-        return self._row(waiting, self._asked(waiting), self._live.sequence + 1, self._now())
+        return self._row(waiting, self._pending_decision(waiting), self._live.sequence + 1, self._now())
 
-    def _asked(self, waiting: Waiting) -> Decision:
+    def _pending_decision(self, waiting: QueuedCall) -> Decision:
         return pending_decision(self._live.shared_time(waiting.until), self._node)
 
-    def _row(self, waiting: Waiting, decision: Decision, sequence: int, occurred_at: str) -> TraceRow:
+    def _row(self, waiting: QueuedCall, decision: Decision, sequence: int, occurred_at: str) -> TraceRow:
         latency_ms = round((time.perf_counter() - waiting.call.started) * 1000, 3)
         return row_of(
             self._live.id,
@@ -150,20 +150,22 @@ class CallQueue:
             max(occurred_at, self._live.last_occurred_at) if waiting.row is None else occurred_at,
         )
 
-    def _recorded(self, waiting: Waiting) -> None:
+    def _on_recorded(self, waiting: QueuedCall) -> None:
         waiting.is_recorded = True
         if waiting.given_up is not None:
             self._answer(waiting, waiting.given_up)
             return
         if waiting.ask is not None:
-            self._put(waiting, waiting.ask)
+            self._send_question(waiting, waiting.ask)
         self._take_turn()
 
-    def _put(self, waiting: Waiting, ask: Ask) -> None:
+    def _send_question(self, waiting: QueuedCall, ask: Ask) -> None:
         waiting.has_reply = False
-        waiting.task = self._carry_out.ask(ask.question, lambda reply: self._replied(waiting, ask, reply))
+        waiting.task = self._question_runner.ask(
+            ask.question, lambda reply: self._on_reply(waiting, ask, reply)
+        )
 
-    def _replied(self, waiting: Waiting, ask: Ask, reply: object) -> None:
+    def _on_reply(self, waiting: QueuedCall, ask: Ask, reply: object) -> None:
         """The first answer to the question that is out counts; one that nobody waits for is dropped."""
         if waiting.ask is not ask or waiting.has_reply or waiting not in self._calls:
             return
@@ -172,16 +174,16 @@ class CallQueue:
         self._take_turn()
 
     def _take_turn(self) -> None:
-        self._turns.take(self._live.org_id, self._go_on)
+        self._turns.take(self._live.org_id, self._settle_ready)
 
-    def _go_on(self) -> None:
+    def _settle_ready(self) -> None:
         """Settle whoever is first, and next, as far as what they asked has come back."""
         began = self._turns.now()
         try:
             while self._calls and self._calls[0].is_recorded:
                 if self._steady() >= self._calls[-1].until:  # another process may have gone on without them
                     self.abandon(OutcomeUnknown())
-                elif self._is_settled(self._calls[0]):
+                elif self._try_settle(self._calls[0]):
                     self._complete(self._calls[0])
                     if self._turns.is_long(began):
                         self._take_turn()
@@ -195,7 +197,7 @@ class CallQueue:
         if not self._calls and self._live.queue is self:
             self._live.queue = None
 
-    def _is_settled(self, first: Waiting) -> bool:
+    def _try_settle(self, first: QueuedCall) -> bool:
         if first.decision is not None:
             return True
         if first.ask is None:
@@ -204,14 +206,14 @@ class CallQueue:
             outcome = settle(self._live, first.ask, first.reply)
         else:
             return False
-        self._decided(first, outcome)
+        self._set_outcome(first, outcome)
         if isinstance(outcome, Ask):
-            self._prolong(outcome.question.longest_s)
-            self._put(first, outcome)
+            self._extend_deadline(outcome.question.longest_s)
+            self._send_question(first, outcome)
             return False
         return True
 
-    def _prolong(self, longest_s: float) -> None:
+    def _extend_deadline(self, longest_s: float) -> None:
         """What is asked only now was not known of when its call was put on record. The last row speaks for
         all before it, since another process goes on when none is out any more."""
         last = self._calls[-1]
@@ -220,22 +222,22 @@ class CallQueue:
         if until <= last.until:
             return
         last.until = until
-        last.row = self._row(last, self._asked(last), last.row.sequence, last.row.occurred_at)
+        last.row = self._row(last, self._pending_decision(last), last.row.sequence, last.row.occurred_at)
         self._live.fold(last.row, last.received.arrival)
         self._live.unstored += 1
-        self._database.complete(last.row, self._live.sequence, self._prolonged)
+        self._database.complete(last.row, self._live.sequence, self._on_extended)
 
-    def _prolonged(self, error: Exception | None) -> None:
+    def _on_extended(self, error: Exception | None) -> None:
         self._live.unstored -= 1  # where it failed, the run was given up: `Database.on_lost`
 
-    def _decided(self, waiting: Waiting, outcome: Decision | Ask) -> None:
+    def _set_outcome(self, waiting: QueuedCall, outcome: Decision | Ask) -> None:
         waiting.has_reply, waiting.reply = False, None
         if isinstance(outcome, Ask):
             waiting.ask = outcome
         else:
             waiting.ask, waiting.decision = None, outcome
 
-    def _complete(self, waiting: Waiting) -> None:
+    def _complete(self, waiting: QueuedCall) -> None:
         """Its row gets its outcome."""
         assert waiting.decision is not None
         assert waiting.row is not None
@@ -250,7 +252,7 @@ class CallQueue:
         self._calls.popleft()
         self._live.unstored += 1
 
-        def heard(error: Exception | None) -> None:
+        def on_stored(error: Exception | None) -> None:
             self._live.unstored -= 1
             if error is None:
                 self._answer(waiting, reply_of(row, decision.error, decision.fault))
@@ -259,11 +261,11 @@ class CallQueue:
             else:
                 self._answer(waiting, OutcomeUnknown())  # it is on record, and counted: not for a retry
 
-        self._database.complete(row, self._live.sequence, heard)
+        self._database.complete(row, self._live.sequence, on_stored)
 
-    def _answer(self, waiting: Waiting, answer: Reply | Exception) -> None:
+    def _answer(self, waiting: QueuedCall, answer: Reply | Exception) -> None:
         try:
-            waiting.answered(answer)
+            waiting.on_answer(answer)
         finally:
             if waiting.kept is not None:
                 waiting.kept.tell(answer if isinstance(answer, Exception) else None)

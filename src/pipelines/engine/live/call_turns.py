@@ -35,7 +35,7 @@ class CallTurns:
         try:
             work()
         finally:
-            self._done(org_id, self._clock() - began)
+            self._finish(org_id, self._clock() - began)
 
     async def do(self, org_id: int, work: Callable[[], T]) -> T:
         """What it gives, or raises; what it takes is counted as a call's time is."""
@@ -62,20 +62,20 @@ class CallTurns:
     def now(self) -> float:
         return self._clock()
 
-    def _go_on(self, org_id: int) -> None:
+    def _do_next(self, org_id: int) -> None:
         """One at a time: whoever only waits for its turn goes on before the next is done."""
         waiting, began = self._waiting[org_id], self._clock()
         try:
             if waiting:
                 waiting.popleft()()
         finally:
-            self._done(org_id, self._clock() - began)
+            self._finish(org_id, self._clock() - began)
 
-    def _done(self, org_id: int, took: float) -> None:
+    def _finish(self, org_id: int, took: float) -> None:
         if took >= LONG_S:
-            asyncio.get_running_loop().call_later(took, self._go_on, org_id)
+            asyncio.get_running_loop().call_later(took, self._do_next, org_id)
         elif self._waiting[org_id]:
-            asyncio.get_running_loop().call_soon(self._go_on, org_id)
+            asyncio.get_running_loop().call_soon(self._do_next, org_id)
         else:  # as nearly always
             del self._waiting[org_id]
 

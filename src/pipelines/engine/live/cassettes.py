@@ -30,9 +30,9 @@ _LOADED_AT_ONCE = 2_000  # calls, or
 _CHARACTERS_AT_ONCE = 4 * 1024 * 1024
 _MOST_COMPARED = 2_000  # recorded calls of a tool that a miss is compared with, for its hint, or
 _CHARACTERS_COMPARED = 512 * 1024
-_BESIDES_LINE = 300  # bytes that a held call takes beside its line
+_OVERHEAD_BYTES = 300  # bytes that a held call takes beside its line
 _LARGE = 64 * 1024  # bytes; arguments of more are masked, and lines of more read, on a thread
-_LOOKS = 5  # for a cassette that is replaced while it is read
+_MAX_LOOKUPS = 5  # for a cassette that is replaced while it is read
 
 
 class Version(NamedTuple):
@@ -62,16 +62,16 @@ class Cassettes:
         self._loading: dict[Version, asyncio.Task[Tape | None]] = {}
         self._of_runs: OrderedDict[int, Version] = OrderedDict()
         self._recordings: list[tuple[int, Recording]] = []
-        self._recorded: asyncio.Future[None] | None = None  # of those that wait now
+        self._recorded_call: asyncio.Future[None] | None = None  # of those that wait now
         self._writing: asyncio.Task[None] | None = None
 
     async def replay(self, call: LiveCall, secrets: Sequence[str] = ()) -> LiveReply | None:
         """What was recorded for this call: an answer, or HopFailed as it was. Where it was not recorded:
         CassetteMiss if the run may only replay, else None."""
-        tape = await self._tape(call)
+        tape = await self._load_tape(call)
         is_large = len(dumps(call.arguments)) > _LARGE
         arguments, key = (
-            await aside(call.org_id, _looked_for, call, secrets) if is_large else _looked_for(call, secrets)
+            await aside(call.org_id, _masked_key, call, secrets) if is_large else _masked_key(call, secrets)
         )
         line = tape.lines.get((key, call.asked_before + 1))
         if line is not None:
@@ -82,7 +82,7 @@ class Cassettes:
             )
         if call.mode != REPLAY:
             return None
-        raise CassetteMiss(await aside(call.org_id, _missed, call, arguments, key, tape))
+        raise CassetteMiss(await aside(call.org_id, _miss_message, call, arguments, key, tape))
 
     async def record(
         self,
@@ -95,12 +95,12 @@ class Cassettes:
         for a call stays. Nothing is written unless the run records."""
         if call.mode != RECORD or call.cassette is None:
             return
-        recorded = _recorded(call, reply, endpoint_name or call.endpoint_id, self._now())
+        recorded = _recorded_call(call, reply, endpoint_name or call.endpoint_id, self._now())
         recording = await aside(call.org_id, _recording, call.cassette, recorded, secrets)
         self._recordings.append((call.org_id, recording))
-        if self._recorded is None:
-            self._recorded = asyncio.get_running_loop().create_future()
-        stored = self._recorded
+        if self._recorded_call is None:
+            self._recorded_call = asyncio.get_running_loop().create_future()
+        stored = self._recorded_call
         if self._writing is None:
             self._writing = asyncio.ensure_future(self._write())
         await asyncio.shield(stored)
@@ -112,11 +112,11 @@ class Cassettes:
 
     async def _write(self) -> None:
         """One group after the other, until nobody waits."""
-        while self._recorded is not None:
-            recordings, stored = self._recordings, self._recorded
-            self._recordings, self._recorded = [], None
+        while self._recorded_call is not None:
+            recordings, stored = self._recordings, self._recorded_call
+            self._recordings, self._recorded_call = [], None
             try:
-                await self._database.write(partial(_record, recordings=recordings, now=self._now()))
+                await self._database.write(partial(_write_recordings, recordings=recordings, now=self._now()))
             except Exception as error:  # noqa: BLE001 - told to those who wait for it
                 if not stored.done():
                     stored.set_exception(error)
@@ -126,33 +126,33 @@ class Cassettes:
                     stored.set_result(None)
         self._writing = None
 
-    async def _tape(self, call: LiveCall) -> Tape:
-        for _ in range(_LOOKS):
+    async def _load_tape(self, call: LiveCall) -> Tape:
+        for _ in range(_MAX_LOOKUPS):
             version = self._of_runs.get(call.run_id)
             if version is not None:
-                return await self._kept(call, version)
+                return await self._tape_of_run(call, version)
             find = partial(cassettes.cassette_by_name, org_id=call.org_id, name=call.cassette or "")
             cassette = await self._database.read(find)
             if cassette is None:
                 return Tape({}, {}, 0)
             version = Version(cassette.id, cassette.calls, cassette.created_at)
-            if await self._loaded(version) is not None:  # else it was replaced or deleted meanwhile
+            if await self._load_once(version) is not None:  # else it was replaced or deleted meanwhile
                 self._of_runs.setdefault(call.run_id, version)
                 if len(self._of_runs) > MOST_RUNS:
                     self._of_runs.popitem(last=False)
-        raise CassetteMiss(f"Cassette {call.cassette} changes too often to be read.")
+        raise CassetteMiss(f"Cassette {call.cassette} is replaced too often to be read; try again.")
 
-    async def _kept(self, call: LiveCall, version: Version) -> Tape:
+    async def _tape_of_run(self, call: LiveCall, version: Version) -> Tape:
         """What the run's first call found."""
         self._of_runs.move_to_end(call.run_id)
-        tape = await self._loaded(version)
+        tape = await self._load_once(version)
         if tape is None:
             # Whatever has its name now is another recording: nothing of it may answer unsaid.
             message = f"Cassette {call.cassette} was replaced or deleted after this run began to replay it"
             raise CassetteMiss(f"{message}, and is no longer in memory.")
         return tape
 
-    async def _loaded(self, version: Version) -> Tape | None:
+    async def _load_once(self, version: Version) -> Tape | None:
         """Once, however many runs begin at the same moment."""
         if version in self._held:
             self._held.move_to_end(version)
@@ -182,8 +182,8 @@ class Cassettes:
                 return None
             for stored in some:
                 lines[stored.key, stored.occurrence] = stored.line
-                by_tool.setdefault(_beginning(stored.line), []).append(stored.line)
-                weight += len(stored.line) + _BESIDES_LINE
+                by_tool.setdefault(_tool_prefix(stored.line), []).append(stored.line)
+                weight += len(stored.line) + _OVERHEAD_BYTES
             after_id = some[-1].id
         created_at = await self._database.read(
             partial(cassettes.cassette_created_at, cassette_id=version.cassette_id)
@@ -206,22 +206,24 @@ def _reply(recorded: RecordedCall, cassette: str | None) -> LiveReply:
     return LiveReply(recorded.status or 200, recorded.response, recorded.notes, is_replayed=True)
 
 
-def _looked_for(call: LiveCall, secrets: Sequence[str]) -> tuple[JsonObject, str]:
+def _masked_key(call: LiveCall, secrets: Sequence[str]) -> tuple[JsonObject, str]:
     """The call's arguments as they stand on a cassette, and what it is found by."""
     arguments = mask_arguments(call.arguments, secrets)
     return arguments, call_key(call.declared_name, arguments)
 
 
-def _beginning(line: str) -> str:
+def _tool_prefix(line: str) -> str:
     """Of a line as `as_line` writes it: the same for all calls of a tool."""
     return line.partition('","arguments":')[0]
 
 
-def _missed(call: LiveCall, arguments: JsonObject, key: str, tape: Tape) -> str:
-    of_tool = tape.by_tool.get(_beginning(RecordedCall(tool=call.declared_name, arguments={}).as_line()), ())
+def _miss_message(call: LiveCall, arguments: JsonObject, key: str, tape: Tape) -> str:
+    of_tool = tape.by_tool.get(
+        _tool_prefix(RecordedCall(tool=call.declared_name, arguments={}).as_line()), ()
+    )
     before = (tape.lines.get((key, times)) for times in range(call.asked_before, 0, -1))
     same_call = next((line for line in before if line is not None), None)
-    compared = [same_call] if same_call is not None else _compared(of_tool)
+    compared = [same_call] if same_call is not None else _first_lines(of_tool)
     recorded = map(RecordedCall.from_stored, compared)
     nearest = nearest_recording(call.declared_name, arguments, call.asked_before + 1, recorded)
     if same_call is None and len(of_tool) > len(compared):
@@ -229,14 +231,16 @@ def _missed(call: LiveCall, arguments: JsonObject, key: str, tape: Tape) -> str:
     return f"This call of {call.declared_name} is not on cassette {call.cassette}. {nearest}"
 
 
-def _compared(lines: Sequence[str]) -> list[str]:
+def _first_lines(lines: Sequence[str]) -> list[str]:
     """The first few: reading a line of a mebibyte holds the interpreter, and there may be many."""
     sizes = accumulate(map(len, islice(lines, _MOST_COMPARED)))
     enough = sum(1 for size in sizes if size <= _CHARACTERS_COMPARED)
     return list(islice(lines, max(1, enough)))
 
 
-def _recorded(call: LiveCall, reply: LiveReply | LiveCallFailed, endpoint: str, now: str) -> RecordedCall:
+def _recorded_call(
+    call: LiveCall, reply: LiveReply | LiveCallFailed, endpoint: str, now: str
+) -> RecordedCall:
     failure = reply.message[:LONGEST_FAILURE] if isinstance(reply, LiveCallFailed) else None
     return RecordedCall(
         tool=call.declared_name,
@@ -257,7 +261,9 @@ def _recording(cassette: str, recorded: RecordedCall, secrets: Sequence[str]) ->
     return Recording(cassette, hidden.key, hidden.occurrence, hidden.as_line())
 
 
-def _record(connection: Connection, *, recordings: Sequence[tuple[int, Recording]], now: str) -> None:
+def _write_recordings(
+    connection: Connection, *, recordings: Sequence[tuple[int, Recording]], now: str
+) -> None:
     by_org: dict[int, list[Recording]] = {}
     for org_id, recording in recordings:
         by_org.setdefault(org_id, []).append(recording)

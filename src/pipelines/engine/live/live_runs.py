@@ -41,10 +41,10 @@ from pipelines.core.tools.trace_row import OUTCOME_UNKNOWN, TraceRow
 from pipelines.engine.live.call_queue import CallQueue
 from pipelines.engine.live.call_turns import CallTurns
 from pipelines.engine.live.plan_readers import PlanReaders
-from pipelines.engine.live.rate_limited_runs import SlowedRuns
+from pipelines.engine.live.rate_limited_runs import RateLimitedRuns
 from pipelines.engine.live.time_limit import has_time
+from pipelines.engine.model_calls.ask_models import Models
 from pipelines.engine.model_calls.model_tallies import ModelTallies
-from pipelines.engine.model_calls.models import Models
 from pipelines.storage.agents.agents import Agent, agent_by_id
 from pipelines.storage.agents.authored_rules import rules_in_force
 from pipelines.storage.agents.tool_endpoints import endpoint_by_name
@@ -60,7 +60,7 @@ from pipelines.wire.names import RunStatus
 MAX_LIVE_RUNS = 20_000
 MAX_DEADLINES = 5 * MAX_LIVE_RUNS  # of runs that are open; a hundred bytes each
 MAX_LIVE_BYTES = 1024 * 1024 * 1024
-LEFT_AFTER = 0.9  # when runs make room, so that the next does not have to at once
+FILL_AFTER_EVICTION = 0.9  # when runs make room, so that the next does not have to at once
 UNWEIGHED_BYTES = 4_096  # by which a run may have grown before it is weighed again
 MOST_READING_S = 10.0  # of a run's behaviour text; a page of it for fifty tools takes one
 MAX_SHARED = 64  # worlds and toolboxes kept when no live run holds them
@@ -135,18 +135,18 @@ class LiveRuns:
         node: str = "local",
         plan_readers: PlanReaders | None = None,
         steady: Callable[[], float] = time.monotonic,
-        asked: Models | None = None,
+        simulator_models: Models | None = None,
         most_bytes: int = MAX_LIVE_BYTES,
     ) -> None:
         """`node` names this process among those that work on the same database. `steady` is the clock by
-        which runs end. `asked` are the models that answer what no plan covers. `most_bytes`: of all runs in
-        memory with their worlds, as estimated."""
+        which runs end. `simulator_models` answer what no plan covers. `most_bytes` bounds the estimated size
+        of all runs in memory with their worlds."""
         self._database = database
         self._plan_readers = plan_readers or PlanReaders()
         self._now = now
         self.steady = steady
         self.turns = CallTurns()
-        self.slowed = SlowedRuns()
+        self.rate_limited = RateLimitedRuns()
         self.models = ModelTallies()
         self._node = node
         self._by_token: OrderedDict[str, LiveRun] = OrderedDict()
@@ -157,7 +157,7 @@ class LiveRuns:
         #: worked out once, however its row and the time of day compare later.
         self._deadlines: OrderedDict[int, float] = OrderedDict()
         self._ended: set[int] = set()  # while runs are being loaded: one of them may be read as it was before
-        self._shared = _Shared(asked or Models())
+        self._shared = _SharedParts(simulator_models or Models())
         self._most_bytes = most_bytes
         self._bytes = 0
         self._runs_in: Counter[str | None] = Counter()  # by world
@@ -205,10 +205,10 @@ class LiveRuns:
         if under_way is None:
             under_way = asyncio.ensure_future(self._load(token_hash))
             self._loading[token_hash] = under_way
-            under_way.add_done_callback(partial(self._loaded, token_hash))
+            under_way.add_done_callback(partial(self._on_loaded, token_hash))
         return await asyncio.shield(under_way)
 
-    def _loaded(self, token_hash: str, under_way: "asyncio.Future[bool]") -> None:
+    def _on_loaded(self, token_hash: str, under_way: "asyncio.Future[bool]") -> None:
         if not under_way.cancelled():
             under_way.exception()  # is seen, also where all who asked have hung up meanwhile
         del self._loading[token_hash]
@@ -250,7 +250,7 @@ class LiveRuns:
     def _make_room(self, but: LiveRun) -> None:
         """Drop the runs longest not asked for; one with rows under way would come back without them."""
         for live in list(self._by_token.values()):
-            if self._bytes <= LEFT_AFTER * self._most_bytes and len(self._by_token) <= MAX_LIVE_RUNS:
+            if self._bytes <= FILL_AFTER_EVICTION * self._most_bytes and len(self._by_token) <= MAX_LIVE_RUNS:
                 break
             if not live.unstored and live.queue is None and live is not but:
                 self.forget({live.id})
@@ -270,45 +270,47 @@ class LiveRuns:
         loaded_at = LoadedAt(datetime.fromisoformat(now), self.steady())
         live = self._shared.open(connection, run, token_hash, loaded_at)
         for row in read_log(connection, run.id):
-            if live.is_active and row.error_code == OUTCOME_UNKNOWN and self._is_out(row, now):
-                raise StorageUnavailable("Another server is still answering an earlier call of this run.")
+            if live.is_active and row.error_code == OUTCOME_UNKNOWN and self._is_answered_elsewhere(row, now):
+                raise StorageUnavailable(
+                    "Another server is still answering an earlier call of this run; try again."
+                )
             live.fold(row)
             if row.idempotency_key is not None:
                 live.settled(row.idempotency_key)
         return live
 
-    def _is_out(self, row: TraceRow, now: str) -> bool:
+    def _is_answered_elsewhere(self, row: TraceRow, now: str) -> bool:
         """Whether another process may still store the outcome of a call it has passed on. Of this one's own
         calls, those that are not in memory any more were given up."""
         body: Any = loads_own(row.response or "{}")
         details = body["error"].get("details")
         return bool(details and details["by"] != self._node and now < details["until"])
 
-    def surroundings(self, connection: Connection, run: Run) -> tuple[Toolbox, World]:
+    def tools_and_world(self, connection: Connection, run: Run) -> tuple[Toolbox, World]:
         """What a run is judged against: its tools and the world it started from. For reader threads."""
-        return self._shared.surroundings(connection, run)
+        return self._shared.tools_and_world(connection, run)
 
-    def unenforced(self, connection: Connection, run: Run | NewRun) -> list[str]:
+    def unenforced_warnings(self, connection: Connection, run: Run | NewRun) -> list[str]:
         """What the simulated backend does not enforce in a run, in warnings. For reader threads."""
         if run.seed.behavior_instructions is None:
             return []
         simulator = self._shared.simulator(connection, run)
         told: list[str] = []
-        if not self._is_left_to_model(connection, run):
+        if not self._is_answered_by_model(connection, run):
             told = [one.words if one.is_typed else f"behaviour {one.words}" for one in unenforced(simulator)]
         return told + [f"behaviour {sentence} ({how})" for sentence, how in simulator.uniform.items()]
 
     def unenforced_sentences(self, connection: Connection, run: Run) -> tuple[str, ...]:
         """The sentences themselves, for the judge. For reader threads."""
-        if run.seed.behavior_instructions is None or self._is_left_to_model(connection, run):
+        if run.seed.behavior_instructions is None or self._is_answered_by_model(connection, run):
             return ()
         return self._shared.simulator(connection, run).unenforced
 
-    def _is_left_to_model(self, connection: Connection, run: Run | NewRun) -> bool:
-        toolbox, _ = self._shared.surroundings(connection, run)
+    def _is_answered_by_model(self, connection: Connection, run: Run | NewRun) -> bool:
+        toolbox, _ = self._shared.tools_and_world(connection, run)
         return self._shared.has_model(toolbox, _named_models(connection, run, toolbox))
 
-    def guessed(
+    def guess_warnings(
         self,
         connection: Connection,
         run: Run,
@@ -317,7 +319,7 @@ class LiveRuns:
     ) -> list[str]:
         """Tools that the run called and that were answered, or refused, by a guess. For reader threads."""
         simulator = self._shared.simulator(connection, run)
-        toolbox, _ = self._shared.surroundings(connection, run)
+        toolbox, _ = self._shared.tools_and_world(connection, run)
         named = _named_models(connection, run, toolbox)
         by_model = self._shared.left_to_model(toolbox, simulator, named)
         called = [name for name in called if name not in by_model]
@@ -365,7 +367,7 @@ class LiveRuns:
     def let_go(self, run_id: int) -> None:
         """It has ended and its row says so: what is read from now on is right, what is being read is not."""
         self._deadlines.pop(run_id, None)
-        self.slowed.forget(run_id)
+        self.rate_limited.forget(run_id)
         self.models.forget(run_id)
         self.deactivate(run_id)
         self._drop(run_id)
@@ -380,17 +382,17 @@ class LiveRuns:
             await self._database.write(lambda connection: None)  # groups are committed in order
 
 
-class _Shared:
+class _SharedParts:
     """Worlds, toolboxes and simulators that many runs use. Reader threads make them: hence the lock."""
 
-    def __init__(self, asked: Models) -> None:
-        self._asked = asked
+    def __init__(self, simulator_models: Models) -> None:
+        self._simulator_models = simulator_models
         self._lock = threading.Lock()
         self._kept: OrderedDict[Hashable, object] = OrderedDict()
 
     def has_model(self, toolbox: Toolbox, named: Mapping[Purpose, str]) -> bool:
         """Whether a model answers what plans do not cover."""
-        is_there = self._asked.model_for(Purpose.SIMULATOR, named) is not None
+        is_there = self._simulator_models.model_for(Purpose.SIMULATOR, named) is not None
         return toolbox.config.simulator == MODEL or (toolbox.config.simulator == AUTO and is_there)
 
     def left_to_model(
@@ -403,7 +405,7 @@ class _Shared:
 
     def open(self, connection: Connection, run: Run, token_hash: str, loaded_at: LoadedAt) -> LiveRun:
         left = datetime.fromisoformat(run.expires_at) - loaded_at.shared
-        toolbox, world = self.surroundings(connection, run)
+        toolbox, world = self.tools_and_world(connection, run)
         simulator = self.simulator(connection, run)
         ledger = Ledger(world)
         task = seed_name(run.odyssey_seed(), run.world_hash)
@@ -427,7 +429,7 @@ class _Shared:
             jti=run.jti,
             token_hash=token_hash,
             toolbox=toolbox,
-            simulator=_over_live_tools(connection, run, toolbox, answering),
+            simulator=_answer_passthrough_live(connection, run, toolbox, answering),
             calls_so_far=calls,
             weight=RUN_BYTES + (CALLS_BYTES if calls is not None else 0),
             ledger=ledger,
@@ -444,47 +446,47 @@ class _Shared:
         )
 
     def simulator(self, connection: Connection, run: Run | NewRun) -> PlannedSimulator:
-        known = self._known(_simulator_key(run))
+        known = self._kept_part(_simulator_key(run))
         return known if isinstance(known, PlannedSimulator) else self.make(run, self.find(connection, run))
 
-    def surroundings(self, connection: Connection, run: Run | NewRun) -> tuple[Toolbox, World]:
-        toolbox, world = self._known(_tools_key(run)), self._known(_world_key(run))
+    def tools_and_world(self, connection: Connection, run: Run | NewRun) -> tuple[Toolbox, World]:
+        toolbox, world = self._kept_part(_tools_key(run)), self._kept_part(_world_key(run))
         if not isinstance(toolbox, Toolbox) or not isinstance(world, World):
-            return self._surroundings(run, self.find(connection, run))
+            return self._make_tools_and_world(run, self.find(connection, run))
         return toolbox, world
 
     def is_ready(self, run: Run | NewRun) -> bool:
         """Whether nothing of it has to be read at length."""
         keys = (_tools_key(run), _world_key(run), _simulator_key(run))
-        return all(self._known(key) is not None for key in keys)
+        return all(self._kept_part(key) is not None for key in keys)
 
-    def find(self, connection: Connection, run: Run | NewRun) -> "_Found":
+    def find(self, connection: Connection, run: Run | NewRun) -> "_StoredParts":
         """What is stored of all this, where it is not at hand. For the database's readers: quick."""
-        has_tools = self._known(_tools_key(run)) is not None
-        has_world = self._known(_world_key(run)) is not None
-        return _Found(
+        has_tools = self._kept_part(_tools_key(run)) is not None
+        has_world = self._kept_part(_world_key(run)) is not None
+        return _StoredParts(
             None if has_tools else _agent(connection, run),
             None if has_world else world_by_hash(connection, run.world_hash),
-            _translated(connection, run) if run.rules_version else {},
+            _accepted_rules(connection, run) if run.rules_version else {},
         )
 
-    def make(self, run: Run | NewRun, found: "_Found") -> PlannedSimulator:
+    def make(self, run: Run | NewRun, found: "_StoredParts") -> PlannedSimulator:
         """Read it: long, and outside the lock, since making something twice only costs the time."""
-        toolbox, world = self._surroundings(run, found)
+        toolbox, world = self._make_tools_and_world(run, found)
         rules = found.translated
-        return self._once(_simulator_key(run), lambda: _simulator(toolbox, world, run.seed, rules))
+        return self._keep_first(_simulator_key(run), lambda: _simulator(toolbox, world, run.seed, rules))
 
-    def _surroundings(self, run: Run | NewRun, found: "_Found") -> tuple[Toolbox, World]:
+    def _make_tools_and_world(self, run: Run | NewRun, found: "_StoredParts") -> tuple[Toolbox, World]:
         agent, state, _ = found
-        toolbox = self._once(_tools_key(run), lambda: _toolbox(agent))
-        return toolbox, self._once(_world_key(run), lambda: World.from_initial_state(state or {}))
+        toolbox = self._keep_first(_tools_key(run), lambda: _toolbox(agent))
+        return toolbox, self._keep_first(_world_key(run), lambda: World.from_initial_state(state or {}))
 
-    def _known(self, key: Hashable) -> object | None:
+    def _kept_part(self, key: Hashable) -> object | None:
         with self._lock:
             return self._kept.get(key)
 
-    def _once(self, key: Hashable, make: Callable[[], T]) -> T:
-        known = self._known(key)
+    def _keep_first(self, key: Hashable, make: Callable[[], T]) -> T:
+        known = self._kept_part(key)
         made = known if known is not None else make()
         with self._lock:
             kept = self._kept.setdefault(key, made)
@@ -494,7 +496,7 @@ class _Shared:
         return kept  # type: ignore[return-value]  # the key says what it holds
 
 
-class _Found(NamedTuple):
+class _StoredParts(NamedTuple):
     """What a run's surroundings are read from; None for what is in memory already."""
 
     agent: Agent | None
@@ -508,14 +510,16 @@ def _named_models(connection: Connection, run: Run | NewRun, toolbox: Toolbox) -
     return {**toolbox.config.models, **{Purpose(purpose): str(model) for purpose, model in own.items()}}
 
 
-def _translated(connection: Connection, run: Run | NewRun) -> Mapping[str, list[Json]]:
+def _accepted_rules(connection: Connection, run: Run | NewRun) -> Mapping[str, list[Json]]:
     text = run.seed.behavior_instructions
     if text is None:
         return {}
     return rules_in_force(connection, dataset_id=run.dataset_id, version=run.rules_version, behavior=text)
 
 
-def _over_live_tools(connection: Connection, run: Run, toolbox: Toolbox, simulator: Simulator) -> Simulator:
+def _answer_passthrough_live(
+    connection: Connection, run: Run, toolbox: Toolbox, simulator: Simulator
+) -> Simulator:
     """What answers this one run: its passthrough tools by the endpoints they are bound to."""
     passing = PassthroughRun(
         org_id=run.org_id,

@@ -1,1 +1,1 @@
-"""Asking a model: which client, at whose expense, stored before and after. Enter at `models`."""
+"""Asking a model: with which key, at whose expense, stored before and after. Enter at `ask_models`."""

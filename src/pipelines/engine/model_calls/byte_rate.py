@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 
-class BytePace:
+class ByteRateLimiter:
     """Shared by all who move bytes for one purpose; whoever moves them too fast waits. A part counts for
     `least` bytes, however small it is: moving one byte takes as long."""
 
@@ -26,7 +26,7 @@ class BytePace:
         self._due = max(self._due, now - self._at_once_s) + max(size, self._least) / self._per_s
         return max(0.0, self._due - now)
 
-    async def let_by(self, size: int) -> None:
+    async def wait_for_bytes(self, size: int) -> None:
         wait_s = self.wait_s(size)
         if wait_s:
             await asyncio.sleep(wait_s)

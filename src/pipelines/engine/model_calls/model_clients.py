@@ -47,7 +47,7 @@ class Transports:
     guarded: "httpx2.AsyncBaseTransport"
 
 
-class _Key(NamedTuple):
+class _ApiKey(NamedTuple):
     value: str
     origin: str  # the org's `credential`, or the `server`
 
@@ -71,7 +71,7 @@ class OpenedModels:
         is_own = model in self._settings.names
         key = await self._key(org_id, name, is_own=is_own)
         value = key.value if key is not None else None
-        client = await self._opened(name, value, is_guarded=name.kind == "url" and not is_own)
+        client = await self._open_client(name, value, is_guarded=name.kind == "url" and not is_own)
         slots = self._slots.setdefault(name.served_by, FairSlots(self._settings.at_once, guests=1))
 
         def turn() -> AbstractAsyncContextManager[None]:
@@ -106,10 +106,10 @@ class OpenedModels:
         complaint = self.complaint(model)
         name = read_model_name(model, "", [])
         if complaint is not None or name is None:
-            raise ModelFailed(f"This model is not asked: {complaint}.", reason=Failure.UNKNOWN_MODEL.value)
+            raise ModelFailed(f"This model cannot be used: {complaint}.", reason=Failure.UNKNOWN_MODEL.value)
         return name
 
-    async def _key(self, org_id: int, name: ModelName, *, is_own: bool) -> _Key | None:
+    async def _key(self, org_id: int, name: ModelName, *, is_own: bool) -> _ApiKey | None:
         variable = name.key_variable
         if variable is None:
             return None
@@ -121,10 +121,10 @@ class OpenedModels:
                 value = self._secrets.open(found.sealed_value, row=row_of(org_id, variable))
             except UnreadableSecret:
                 message = (
-                    f"The credential `{variable}` was stored under another secret key than this node has."
+                    f"The credential `{variable}` was encrypted with another secret key than this server has."
                 )
                 raise ModelFailed(message, reason=Failure.AUTH.value) from None
-            return _Key(value, "credential")
+            return _ApiKey(value, "credential")
         is_ours = is_own or name.kind == "provider"
         value = self._settings.keys.get(variable, "").strip() if is_ours else ""
         if not value and name.needs_key:
@@ -133,14 +133,14 @@ class OpenedModels:
                 f" or a credential of that name (POST /api/credentials).",
                 reason=Failure.AUTH.value,
             )
-        return _Key(value, "server") if value else None
+        return _ApiKey(value, "server") if value else None
 
-    async def _opened(self, name: ModelName, key: str | None, *, is_guarded: bool) -> ModelClient:
+    async def _open_client(self, name: ModelName, key: str | None, *, is_guarded: bool) -> ModelClient:
         place = (name.text, key, is_guarded)
         async with self._opening.setdefault(place, asyncio.Lock()):
             client = self._open.pop(place, None)
             if client is None:
-                client = await self._made(name, key, is_guarded=is_guarded)
+                client = await self._make_client(name, key, is_guarded=is_guarded)
             self._open[place] = client  # the latest asked is last
         if len(self._open) > MOST_OPEN:
             oldest = next(iter(self._open))  # whoever asks it just now goes on: its connections are shared
@@ -148,7 +148,7 @@ class OpenedModels:
             del self._open[oldest]
         return client
 
-    async def _made(self, name: ModelName, key: str | None, *, is_guarded: bool) -> ModelClient:
+    async def _make_client(self, name: ModelName, key: str | None, *, is_guarded: bool) -> ModelClient:
         transport = self._transports.guarded if is_guarded else self._transports.own
         try:
             return await asyncio.to_thread(open_model, name, key=key, transport=transport)

@@ -60,7 +60,7 @@ class ModelTallies:
             self._by_run.popitem(last=False)
         return tally
 
-    def told_in(self, run_id: int, metadata: Json) -> Json:
+    def add_to_metadata(self, run_id: int, metadata: Json) -> Json:
         """A run's metadata, with what was counted here."""
         tally = self._by_run.get(run_id)
         if tally is None or not tally.calls:

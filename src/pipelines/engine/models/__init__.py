@@ -1,1 +1,3 @@
-"""Which models are asked for what, what they cost, and the parts of a run that a model plays."""
+"""Which model is asked for which purpose, what that costs, and what models do in a run: answer for a tool,
+play the user, serve uploaded code. Enter at `choose_model`.
+"""

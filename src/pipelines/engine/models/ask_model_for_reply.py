@@ -7,8 +7,8 @@ from pipelines.core.models.model_question import Purpose
 from pipelines.core.models.simulator_choice import MODEL
 from pipelines.core.simulation.by_model.model_call import ModelCall, ModelFailure, ModelReply
 from pipelines.core.text.problems import Problem
-from pipelines.engine.model_calls.models import Asker, Models
-from pipelines.engine.models.choose_model import named_for
+from pipelines.engine.model_calls.ask_models import Asker, Models
+from pipelines.engine.models.choose_model import models_named_for
 from pipelines.engine.platform import Platform
 from pipelines.storage.agents.agents import Agent
 from pipelines.wire.errors import BudgetExceeded, ModelFailed, ModelNotConfigured
@@ -20,14 +20,14 @@ MOST_PROBLEMS = 20
 async def refuse_without_model(platform: Platform, agent: Agent, dataset_id: int | None) -> None:
     """An agent whose tools a model must answer is not run where none is set: raises ModelNotConfigured."""
     if agent.definition.config.simulator == MODEL:
-        platform.models.needed(Purpose.SIMULATOR, await named_for(platform, agent, dataset_id))
+        platform.models.needed(Purpose.SIMULATOR, await models_named_for(platform, agent, dataset_id))
 
 
 class ModelReplies:
     def __init__(self, models: Models) -> None:
         self._models = models
 
-    async def carry(self, call: ModelCall) -> ModelReply | ModelFailure:
+    async def answer(self, call: ModelCall) -> ModelReply | ModelFailure:
         whose = call.asked_for
         asker = Asker(org_id=whose.org_id, run_id=whose.run_id, batch_id=whose.batch_id, named=whose.named)
         try:

@@ -19,7 +19,7 @@ async def refuse_unpriced(
             [
                 Problem(
                     path="/max_cost_usd",
-                    message=f"cannot hold `{model}`: nobody knows what it costs",
+                    message=f"cannot hold `{model}`: its price is not known",
                     hint="limit its tokens too: `max_model_tokens`",
                 )
                 for model in unpriced

@@ -6,7 +6,7 @@ from pipelines.core.text.authored import Fields
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.find import find_dataset
-from pipelines.engine.model_calls.models import Asker
+from pipelines.engine.model_calls.ask_models import Asker
 from pipelines.engine.platform import Platform
 from pipelines.storage.agents.agents import Agent
 from pipelines.storage.tasks import datasets
@@ -28,7 +28,9 @@ async def name_models(platform: Platform, org_id: int, dataset_id: int, body: Js
     return await find_dataset(platform, org_id, dataset_id)
 
 
-async def named_for(platform: Platform, agent: Agent | None, dataset_id: int | None) -> dict[Purpose, str]:
+async def models_named_for(
+    platform: Platform, agent: Agent | None, dataset_id: int | None
+) -> dict[Purpose, str]:
     """What the two name, for `Asker.named`."""
     named = dict(agent.definition.config.models) if agent is not None else {}
     if dataset_id is not None:
@@ -49,5 +51,5 @@ async def asker_of_run(
     dataset_id: int | None,
 ) -> Asker:
     """Who asks for a run: its batch pays, and what is asked is shown with it."""
-    named = await named_for(platform, agent, dataset_id)
+    named = await models_named_for(platform, agent, dataset_id)
     return Asker(org_id=org_id, run_id=run_id, batch_id=batch_id, named=named)

@@ -13,12 +13,12 @@ from pipelines.core.text.authored import Fields
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.find import find_agent, find_dataset
-from pipelines.engine.model_calls.models import Asked, Asker
-from pipelines.engine.models.choose_model import named_for
+from pipelines.engine.model_calls.ask_models import Asker, CheckedAnswer
+from pipelines.engine.models.choose_model import models_named_for
 from pipelines.engine.platform import Platform
 from pipelines.wire.errors import ModelFailed
 
-TRIED = ModelQuestion(
+TEST_QUESTION = ModelQuestion(
     purpose=Purpose.JUDGE,
     prompt_version="test/1",
     system="You are asked whether you can be reached. Answer with the number that the message names.",
@@ -33,7 +33,7 @@ TRIED = ModelQuestion(
 )
 
 
-async def look_at_models(
+async def list_models(
     platform: Platform,
     org_id: int,
     settings: Mapping[Purpose, str],
@@ -45,15 +45,15 @@ async def look_at_models(
     agent = await find_agent(platform, org_id, agent_id) if agent_id is not None else None
     if dataset_id is not None:
         await find_dataset(platform, org_id, dataset_id)
-    of_agent = await named_for(platform, agent, None)
-    named = await named_for(platform, agent, dataset_id)
+    of_agent = await models_named_for(platform, agent, None)
+    named = await models_named_for(platform, agent, dataset_id)
     purposes: list[Json] = []
     for purpose in Purpose:
         model = platform.models.model_for(purpose, named)
         where = settings.get(purpose)
         if purpose in named:
             where = "agent" if named[purpose] == of_agent.get(purpose) else "dataset"
-        shown = await _shown(platform, org_id, model) if model is not None else _NONE
+        shown = await _describe_model(platform, org_id, model) if model is not None else _NONE
         purposes.append({"purpose": purpose.value, "model": model, "named_by": where, **shown})
     return {"is_installed": find_spec("pydantic_ai") is not None, "purposes": purposes}
 
@@ -61,7 +61,7 @@ async def look_at_models(
 _NONE: JsonObject = {"is_priced": None, "key": None, "key_from": None, "problem": None}
 
 
-async def _shown(platform: Platform, org_id: int, model: str) -> JsonObject:
+async def _describe_model(platform: Platform, org_id: int, model: str) -> JsonObject:
     name = read_model_name(model, "", [])
     shown: JsonObject = {**_NONE, "key": name.key_variable if name is not None else None}
     try:
@@ -74,7 +74,7 @@ async def _shown(platform: Platform, org_id: int, model: str) -> JsonObject:
 
 async def try_model(platform: Platform, org_id: int, body: JsonObject) -> JsonObject:
     """One tiny question to the model of a purpose, or to one that is named; it costs what it costs."""
-    purpose, model = _read(platform, body)
+    purpose, model = _read_request(platform, body)
     named = {purpose: model} if model is not None else {}
     asked = platform.models.needed(purpose, named)
     number = secrets.randbelow(900) + 100
@@ -84,7 +84,7 @@ async def try_model(platform: Platform, org_id: int, body: JsonObject) -> JsonOb
         right = data.get("number") == number
         return [] if right else [Problem(path="/number", message=f"must be {number}")]
 
-    question = replace(TRIED, purpose=purpose, messages=(said,))
+    question = replace(TEST_QUESTION, purpose=purpose, messages=(said,))
     began = time.monotonic()
     try:
         async with platform.probing.slot(SlotHolder(org_id)):
@@ -92,12 +92,12 @@ async def try_model(platform: Platform, org_id: int, body: JsonObject) -> JsonOb
                 Asker(org_id=org_id, subject="test", named=named), question, check=check
             )
     except ModelFailed as failed:
-        told = _told(asked, began) | {"ok": False, "reason": failed.reason, "message": failed.message}
+        told = _attempt_json(asked, began) | {"ok": False, "reason": failed.reason, "message": failed.message}
         return told | {"exchange_id": (failed.details or {}).get("exchange_id")}
-    return _told(asked, began, answer) | {"ok": True, "reason": None, "message": None}
+    return _attempt_json(asked, began, answer) | {"ok": True, "reason": None, "message": None}
 
 
-def _told(model: str, began: float, answer: Asked | None = None) -> JsonObject:
+def _attempt_json(model: str, began: float, answer: CheckedAnswer | None = None) -> JsonObject:
     return {
         "model": model,
         "took_ms": round((time.monotonic() - began) * 1000),
@@ -108,7 +108,7 @@ def _told(model: str, began: float, answer: Asked | None = None) -> JsonObject:
     }
 
 
-def _read(platform: Platform, body: JsonObject) -> tuple[Purpose, str | None]:
+def _read_request(platform: Platform, body: JsonObject) -> tuple[Purpose, str | None]:
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
     fields.refuse_unknown(("purpose", "model"))

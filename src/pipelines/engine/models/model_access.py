@@ -19,7 +19,7 @@ from pipelines.core.text.problems import Problem
 from pipelines.engine.access.hide_secrets import without_secrets
 from pipelines.engine.access.manage_credentials import open_credentials, unknown_credentials
 from pipelines.engine.calls.record_model_call import ModelCall, record_model_call
-from pipelines.engine.model_calls.byte_rate import BytePace
+from pipelines.engine.model_calls.byte_rate import ByteRateLimiter
 from pipelines.engine.model_calls.model_gateway import BYTES_AT_ONCE, BYTES_PER_S, LEAST_BYTES
 from pipelines.engine.model_calls.model_tallies import ModelTally
 from pipelines.engine.platform import Platform
@@ -70,7 +70,7 @@ class ModelAccess:
         self.is_over = False
         self.now = platform.now
         self.slots = asyncio.Semaphore(limits.at_once)
-        self.pace = BytePace(at_once=BYTES_AT_ONCE, per_s=BYTES_PER_S, least=LEAST_BYTES)
+        self.pace = ByteRateLimiter(at_once=BYTES_AT_ONCE, per_s=BYTES_PER_S, least=LEAST_BYTES)
         self._platform = platform
         self._token_hash = token_hash
         self._org_id = org_id
@@ -167,7 +167,7 @@ async def gateway_problems(
         Problem(
             path=pointer(["model_gateways", index]),
             message=f"this server has no model gateway `{name[:80]}`",
-            hint=_instead(name, listed),
+            hint=_gateway_hint(name, listed),
         )
         for index, name in enumerate(names)
         if name not in listed
@@ -187,7 +187,7 @@ async def gateway_problems(
     return problems
 
 
-def _instead(name: str, listed: Mapping[str, ModelUpstream]) -> str:
+def _gateway_hint(name: str, listed: Mapping[str, ModelUpstream]) -> str:
     if not listed:
         return f"it has none; {_LISTED_BY}"
     return did_you_mean(name, listed) or f"it has {quote_names(listed)}; {_LISTED_BY}"

@@ -19,7 +19,7 @@ async def costs_of_run(platform: Platform, run: Run) -> JsonObject:
     cost = _number(metadata.get(COST))
     tokens = [count for name in TOKENS if (count := _number(metadata.get(name))) is not None]
     agent: JsonObject = {"cost_usd": cost, "tokens": sum(tokens) if tokens else None}
-    return _told(agent, cost, asked)
+    return _costs_json(agent, cost, asked)
 
 
 async def costs_of_batch(platform: Platform, batch_id: int) -> JsonObject:
@@ -31,18 +31,18 @@ async def costs_of_batch(platform: Platform, batch_id: int) -> JsonObject:
         )
     )
     cost = told.dollars if told.reported else None
-    return _told({"cost_usd": cost, "runs": told.reported}, cost, asked)
+    return _costs_json({"cost_usd": cost, "runs": told.reported}, cost, asked)
 
 
-def _told(agent: JsonObject, agent_usd: float | None, asked: Sequence[PurposeCost]) -> JsonObject:
+def _costs_json(agent: JsonObject, agent_usd: float | None, asked: Sequence[PurposeCost]) -> JsonObject:
     known = [agent_usd] if agent_usd is not None else []
     known += [each.nanousd / NANO for each in asked if each.questions > each.unpriced or each.replayed]
-    by_purpose: JsonObject = {each.purpose: _of_purpose(each) for each in asked}
+    by_purpose: JsonObject = {each.purpose: _purpose_json(each) for each in asked}
     rest: JsonObject = {purpose.value: by_purpose.get(purpose.value) for purpose in Purpose}
     return {"agent": agent, **rest, "total_usd": sum(known) if known else None}
 
 
-def _of_purpose(cost: PurposeCost) -> JsonObject:
+def _purpose_json(cost: PurposeCost) -> JsonObject:
     """A cost is null where nobody knows any part of it."""
     is_known = cost.questions > cost.unpriced or not cost.questions
     return {

@@ -8,7 +8,7 @@ from pipelines.core.persona.question import VERSION, user_question
 from pipelines.core.persona.talk import SERVICE, USER, Line, Talk, UserWords
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem
-from pipelines.engine.model_calls.models import Asker, Models
+from pipelines.engine.model_calls.ask_models import Asker, Models
 from pipelines.storage.runs.runs import Run
 from pipelines.wire.errors import ModelFailed, ModelNotConfigured
 

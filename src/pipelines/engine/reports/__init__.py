@@ -1,1 +1,4 @@
-"""What people read of runs and batches beside the run itself: comparisons, exports, reports."""
+"""What people read of runs and batches besides a run itself: comparisons, summaries, exports, files to share.
+
+Each module is one of these.
+"""

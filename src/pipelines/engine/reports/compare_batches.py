@@ -28,33 +28,33 @@ async def compare_batches(platform: Platform, org_id: int, batch_id: int, other_
     first = await find_batch(platform, org_id, batch_id)
     second = await find_batch(platform, org_id, other_id)
     before, after = await _runs(platform, batch_id), await _runs(platform, other_id)
-    compared = await asyncio.to_thread(_compared, before, after)
+    compared = await asyncio.to_thread(_compare, before, after)
     pairs = compared.pairs
     listed = [pair for pair in pairs if pair.change != "passing" or pair.notes]
     return {
         "from_batch": batch_id,
         "to_batch": other_id,
-        "from": _head(first),
-        "to": _head(second),
+        "from": _batch_json(first),
+        "to": _batch_json(second),
         "warnings": [*_warnings(first, second)],
         "counts": compared.counts,
         "test": compared.test,
-        "tasks": await _listed(platform, listed[:MOST_LISTED]),
+        "tasks": await _with_instructions(platform, listed[:MOST_LISTED]),
         "tasks_left_off": max(0, len(listed) - MOST_LISTED),
         **compared.flips._asdict(),
     }
 
 
-class _Compared(NamedTuple):
+class _Comparison(NamedTuple):
     pairs: list[TaskPair]
     counts: JsonObject
     test: JsonObject
     flips: Flips
 
 
-def _compared(before: list[JudgedRun], after: list[JudgedRun]) -> _Compared:
+def _compare(before: list[JudgedRun], after: list[JudgedRun]) -> _Comparison:
     pairs = pairs_of(before, after)
-    return _Compared(pairs, counts_of(pairs), paired_test(pairs), flips_of(before, after))
+    return _Comparison(pairs, counts_of(pairs), paired_test(pairs), flips_of(before, after))
 
 
 async def _runs(platform: Platform, batch_id: int) -> list[JudgedRun]:
@@ -64,7 +64,7 @@ async def _runs(platform: Platform, batch_id: int) -> list[JudgedRun]:
     return await platform.database.read(partial(batches.judged_runs, batch_id=batch_id))
 
 
-async def _listed(platform: Platform, pairs: list[TaskPair]) -> list[Json]:
+async def _with_instructions(platform: Platform, pairs: list[TaskPair]) -> list[Json]:
     ids = [pair.newest.task_id for pair in pairs]
     asked = await platform.database.read(partial(asked_of_tasks, task_ids=ids))
     return [
@@ -72,7 +72,7 @@ async def _listed(platform: Platform, pairs: list[TaskPair]) -> list[Json]:
     ]
 
 
-def _head(batch: Batch) -> JsonObject:
+def _batch_json(batch: Batch) -> JsonObject:
     names = ("id", "agent_id", "agent_version", "dataset_id", "repeats", "status", "created_at")
     return {name: getattr(batch, name) for name in names}
 
@@ -90,10 +90,10 @@ def _warnings(first: Batch, second: Batch) -> list[str]:
         found.append(f"fault_seed was {first.fault_seed}, and is {second.fault_seed}")
     if first.honesty != second.honesty:
         found.append(f"honesty was {first.honesty}, and is {second.honesty}")
-    if _answered_by(first) != _answered_by(second):
-        found.append(f"passthrough was {_answered_by(first)}, and is {_answered_by(second)}")
+    if _passthrough_text(first) != _passthrough_text(second):
+        found.append(f"passthrough was {_passthrough_text(first)}, and is {_passthrough_text(second)}")
     return found
 
 
-def _answered_by(batch: Batch) -> str:
+def _passthrough_text(batch: Batch) -> str:
     return batch.passthrough if batch.cassette is None else f"{batch.passthrough} ({batch.cassette})"

@@ -74,7 +74,7 @@ async def others_of_task(platform: Platform, org_id: int, run_id: int) -> tuple[
 def _compare(connection: Connection, org_id: int, left_id: int, right_id: int) -> ComparedRuns:
     left, right = _side(connection, org_id, left_id), _side(connection, org_id, right_id)
     calls = [*left.calls.values(), *right.calls.values()]
-    rows = align(_compared(left), _compared(right))
+    rows = align(_comparable_calls(left), _comparable_calls(right))
     worlds: list[WorldDifference] = []
     problem = None
     try:
@@ -105,20 +105,20 @@ def _run(connection: Connection, org_id: int, run_id: int) -> Run:
     return run
 
 
-def _compared(side: Side) -> list[ComparedCall]:
+def _comparable_calls(side: Side) -> list[ComparedCall]:
     return [
         ComparedCall(
             sequence=call.sequence,
             tool=call.tool_name,
-            arguments=_key(call.arguments, call.arguments_chars),
+            arguments=_compare_key(call.arguments, call.arguments_chars),
             outcome=(call.source, call.http_status),
-            reply=_key(call.response, call.response_chars),
+            reply=_compare_key(call.response, call.response_chars),
         )
         for call in side.calls.values()
     ]
 
 
-def _key(text: str | None, chars: int) -> bytes | tuple[str, int] | None:
+def _compare_key(text: str | None, chars: int) -> bytes | tuple[str, int] | None:
     """Equal for equal values, however their fields are ordered; of a long one, its beginning and length."""
     if text is None:
         return None
@@ -156,7 +156,7 @@ def _fields(name: tuple[str, str], start: Ledger, left: Ledger, right: Ledger) -
         return
     for field in dict.fromkeys(field for state in states if state is not None for field in state):
         first, one, other = (state.get(field, ABSENT) if state is not None else ABSENT for state in states)
-        if not (_alike(first, one) and _alike(first, other)):
+        if not (_are_equal(first, one) and _are_equal(first, other)):
             yield _difference(name, field, first, one, other)
 
 
@@ -170,10 +170,10 @@ def _flags(start: Ledger, left: Ledger, right: Ledger) -> Iterator[WorldDifferen
 def _difference(name: tuple[str, str], field: str | None, *values: object) -> WorldDifference:
     has = tuple(value is not ABSENT for value in values)
     shown = tuple(None if value is ABSENT else value for value in values)
-    return WorldDifference(*name, field, shown, has, _alike(values[1], values[2]))  # type: ignore[arg-type]
+    return WorldDifference(*name, field, shown, has, _are_equal(values[1], values[2]))  # type: ignore[arg-type]
 
 
-def _alike(one: object, other: object) -> bool:
+def _are_equal(one: object, other: object) -> bool:
     if one is ABSENT or other is ABSENT:
         return one is other
     return same(one, other)  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from pipelines.core.agents import atif
 from pipelines.core.text.json_text import JsonObject, dumps
 from pipelines.engine.judging import rejudge_runs
 from pipelines.engine.platform import Platform
-from pipelines.engine.reviews.read_reviews import Looker
+from pipelines.engine.reviews.read_reviews import Caller
 from pipelines.engine.runs import read_run
 from pipelines.engine.runs.read_steps import Timeline, TimelineItem, read_timeline
 from pipelines.storage.agents.agents import Agent, agent_by_id
@@ -18,14 +18,14 @@ JSON_ROWS = 200
 ATIF_STEPS = 16  # in memory at once: each may have megabytes
 
 
-async def export_json(platform: Platform, looker: Looker, run_id: int) -> AsyncIterator[bytes]:
+async def export_json(platform: Platform, caller: Caller, run_id: int) -> AsyncIterator[bytes]:
     """The whole run, as `pipelines show --json` prints it. Whether there is one is known before the first
     part of it is asked for."""
-    run = await read_run.read_run(platform, looker, run_id)
-    verdicts = await rejudge_runs.read_verdicts(platform, looker, run_id)
-    output = await read_run.read_output(platform, looker.org_id, run_id)
+    run = await read_run.read_run(platform, caller, run_id)
+    verdicts = await rejudge_runs.read_verdicts(platform, caller, run_id)
+    output = await read_run.read_output(platform, caller.org_id, run_id)
     head = run | {"output": output, "earlier_verdicts": verdicts["earlier"]}
-    return _with_trace(platform, looker.org_id, run_id, dumps(head))
+    return _with_trace(platform, caller.org_id, run_id, dumps(head))
 
 
 async def export_atif(platform: Platform, org_id: int, run_id: int) -> AsyncIterator[bytes]:

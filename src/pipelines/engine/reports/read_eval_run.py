@@ -18,14 +18,14 @@ from pipelines.storage.runs.runs import Run
 from pipelines.storage.tasks import texts
 from pipelines.wire.errors import NotFound
 
-_OF_RUN = (
+_RUN_FIELDS = (
     *("final_response", "metadata", "failure_mode", "pending_reason", "unverified"),
     *("judgement", "judge_error", "error_json"),
     *("soft_warnings", "simulated_now", "dispatched_at"),
 )
 
 
-class _Found(NamedTuple):
+class _StoredEvalRun(NamedTuple):
     """All that is stored of a run, as far as it is shown."""
 
     listed: JsonObject
@@ -36,15 +36,15 @@ class _Found(NamedTuple):
 
 
 async def read_eval_run(platform: Platform, org_id: int, run_id: int) -> JsonObject:
-    run = await _eval_run(platform, org_id, run_id)
-    found = await platform.database.read(partial(_found, org_id=org_id, run_id=run_id))
+    run = await _find_eval_run(platform, org_id, run_id)
+    found = await platform.database.read(partial(_load_eval_run, org_id=org_id, run_id=run_id))
     moved = await asyncio.to_thread(_shift, found)
     seed = run.seed
     whole = run.as_json()
     outcome = found.outcome
     return {
         **found.listed,
-        **{key: whole[key] for key in _OF_RUN},
+        **{key: whole[key] for key in _RUN_FIELDS},
         "scenario": {
             "id": found.listed["scenario_id"],
             "version": found.listed["scenario_version"],
@@ -66,7 +66,7 @@ async def read_eval_run(platform: Platform, org_id: int, run_id: int) -> JsonObj
     }
 
 
-async def _eval_run(platform: Platform, org_id: int, run_id: int) -> Run:
+async def _find_eval_run(platform: Platform, org_id: int, run_id: int) -> Run:
     """Another org's, and a run that is none of a matrix, are not there."""
     listed = await platform.database.read(partial(evals.eval_run, org_id=org_id, run_id=run_id))
     if listed is None:
@@ -74,7 +74,7 @@ async def _eval_run(platform: Platform, org_id: int, run_id: int) -> Run:
     return await find_run(platform, org_id, run_id)
 
 
-def _found(connection: Connection, *, org_id: int, run_id: int) -> _Found:
+def _load_eval_run(connection: Connection, *, org_id: int, run_id: int) -> _StoredEvalRun:
     listed = evals.eval_run(connection, org_id=org_id, run_id=run_id)
     assert listed is not None, "runs are never deleted"
     scenario_id, version = str(listed["scenario_id"]), int(str(listed["scenario_version"]))
@@ -85,7 +85,7 @@ def _found(connection: Connection, *, org_id: int, run_id: int) -> _Found:
     text_hash = listed["text_hash"]
     matrix = evals.matrix_by_id(connection, org_id=org_id, matrix_id=str(listed["matrix_id"]))
     assert matrix is not None
-    return _Found(
+    return _StoredEvalRun(
         listed,
         Scenario.from_stored(stored.body()),
         evals.outcome_of_run(connection, org_id=org_id, run_id=run_id),
@@ -103,12 +103,12 @@ def _baselines(connection: Connection, matrix: Matrix, scenario_id: str) -> list
     return evals.baselines_of_row(connection, matrix_id=matrix.matrix_id, scenario_id=scenario_id)
 
 
-def _expected(found: _Found) -> JsonObject:
+def _expected(found: _StoredEvalRun) -> JsonObject:
     variation = found.listed["variation"]
     return found.scenario.contract_under(str(variation) if variation is not None else None).expected_behavior
 
 
-def _injection(found: _Found) -> Json:
+def _injection(found: _StoredEvalRun) -> Json:
     if found.listed["variation"] is None:
         return None
     listed = found.listed
@@ -123,7 +123,7 @@ def _injection(found: _Found) -> Json:
     }
 
 
-def _shift(found: _Found) -> Json:
+def _shift(found: _StoredEvalRun) -> Json:
     """Against the medoid of the baselines; None without them or an outcome, and of a baseline itself."""
     outcome = found.outcome
     if outcome is None or outcome.variation is None or not found.baselines:

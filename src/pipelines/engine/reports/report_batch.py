@@ -50,7 +50,7 @@ CONTAINS = (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Asked:
+class _ReportRequest:
     platform: Platform
     org_id: int
     batch: Batch
@@ -84,7 +84,7 @@ async def report_file(
     """One HTML file, in parts."""
     batch = await find_batch(platform, org_id, batch_id)
     agent = await _agent(platform, batch)
-    asked = _Asked(platform=platform, org_id=org_id, batch=batch, most_bytes=max_mb * MEGABYTE)
+    asked = _ReportRequest(platform=platform, org_id=org_id, batch=batch, most_bytes=max_mb * MEGABYTE)
     secrets = [*await known_values(platform, org_id), *_own_secrets(platform, agent)]
     job = Job(
         "batch_report",
@@ -122,7 +122,7 @@ def _own_secrets(platform: Platform, agent: Agent | None) -> list[str]:
     return [value, value.rpartition(" ")[2]]
 
 
-async def _lines(asked: _Asked, agent: Agent | None, reports: MatrixReports) -> AsyncIterator[bytes]:
+async def _lines(asked: _ReportRequest, agent: Agent | None, reports: MatrixReports) -> AsyncIterator[bytes]:
     """The head, the matrix (an empty line where there is none), the table; then worlds and runs."""
     read = asked.platform.database.read_for_batch
     yield dumps(await _head(asked, agent)) + b"\n"
@@ -144,7 +144,7 @@ async def _lines(asked: _Asked, agent: Agent | None, reports: MatrixReports) -> 
         yield text
 
 
-async def _head(asked: _Asked, agent: Agent | None) -> JsonObject:
+async def _head(asked: _ReportRequest, agent: Agent | None) -> JsonObject:
     batch = asked.batch
     told = await read_batch(asked.platform, asked.org_id, batch.id)
     dataset = await asked.platform.database.read(
@@ -163,7 +163,7 @@ async def _head(asked: _Asked, agent: Agent | None) -> JsonObject:
     }
 
 
-async def _matrix(asked: _Asked, reports: MatrixReports) -> AsyncIterator[bytes]:
+async def _matrix(asked: _ReportRequest, reports: MatrixReports) -> AsyncIterator[bytes]:
     matrix = await asked.platform.database.read(
         lambda connection: matrix_of_batch(connection, asked.batch.id)
     )
@@ -195,7 +195,7 @@ class _Worlds:
         return dumps({"world": name, "state": raw_json(world_text(connection, name))}) + b"\n"
 
 
-def _whole_run(connection: Connection, *, asked: _Asked, run_id: int, worlds: _Worlds) -> bytes:
+def _whole_run(connection: Connection, *, asked: _ReportRequest, run_id: int, worlds: _Worlds) -> bytes:
     run = run_by_id(connection, org_id=asked.org_id, run_id=run_id)
     if run is None:
         return b""

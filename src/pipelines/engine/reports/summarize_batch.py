@@ -17,7 +17,7 @@ from pipelines.storage.runs import model_exchanges
 MOST_SAMPLED = 200  # runs that an estimate rests on, the latest
 MOST_UNDER_WAY = 8  # that are named
 #: Of a larger batch failures are told apart once it has ended: that reads rows, counting reads an index.
-MOST_TOLD_LIVE = 10_000
+MOST_GROUPED_LIVE = 10_000
 
 
 async def batch_figures(platform: Platform, org_id: int, batch_id: int) -> JsonObject:
@@ -25,10 +25,10 @@ async def batch_figures(platform: Platform, org_id: int, batch_id: int) -> JsonO
     batch = await read_batch(platform, org_id, batch_id)
     counts = batch["counts"]
     assert isinstance(counts, dict)
-    is_told = batch["status"] != "running" or int(str(counts["total"])) <= MOST_TOLD_LIVE
+    has_reasons = batch["status"] != "running" or int(str(counts["total"])) <= MOST_GROUPED_LIVE
 
     def read(connection: Connection) -> JsonObject:
-        modes, errors = batch_outcomes.reasons_of_batch(connection, batch_id) if is_told else ({}, {})
+        modes, errors = batch_outcomes.reasons_of_batch(connection, batch_id) if has_reasons else ({}, {})
         under_way: list[Json] = [*batch_outcomes.runs_under_way(connection, batch_id, most=MOST_UNDER_WAY)]
         return {"failure_modes": {**modes}, "error_classes": {**errors}, "under_way": under_way}
 
@@ -36,7 +36,7 @@ async def batch_figures(platform: Platform, org_id: int, batch_id: int) -> JsonO
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class WantedBatch:
+class BatchEstimateRequest:
     """What somebody is about to ask for; not checked any further."""
 
     agent_id: int
@@ -46,7 +46,7 @@ class WantedBatch:
     concurrency: int | None
 
 
-async def estimate_batch(platform: Platform, org_id: int, wanted: WantedBatch) -> RunEstimate:
+async def estimate_batch(platform: Platform, org_id: int, wanted: BatchEstimateRequest) -> RunEstimate:
     """How many runs, how long, at what cost, as far as the agent's latest runs tell."""
     agent = await find_agent(platform, org_id, wanted.agent_id)
     tasks = await tasks_with_tag(platform, org_id, wanted.dataset_id, wanted.tag)

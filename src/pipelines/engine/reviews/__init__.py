@@ -1,1 +1,3 @@
-"""The review queue: opening items, deciding them, and what each decision does. Enter at `review_evals`."""
+"""The review queue: opening items, deciding them, and what each decision does. Enter at `flag_reviews`,
+`read_reviews` and `decide_reviews`.
+"""

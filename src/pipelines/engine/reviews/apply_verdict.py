@@ -20,17 +20,17 @@ def apply_verdict(connection: Connection, review: Review, winner: StoredVerdict,
             )
             return {"human_verdict": winner.verdict.value, "run_id": review.run_id}
         case Verdict.CONFIRMED_SUSCEPTIBLE:
-            return _marked(connection, review, winner, MarkKind.REGRESSION, {"tag": "regression"}, now)
+            return _add_mark(connection, review, winner, MarkKind.REGRESSION, {"tag": "regression"}, now)
         case Verdict.EXPECTED_BEHAVIOR_WRONG | Verdict.MATCHER_WRONG:
             reason: JsonObject = {"reason": winner.verdict.value}
-            return _marked(connection, review, winner, MarkKind.NEEDS_EDIT, reason, now)
+            return _add_mark(connection, review, winner, MarkKind.NEEDS_EDIT, reason, now)
         case Verdict.NEEDS_MORE_RUNS:
             asked: JsonObject = {"matrix_id": review.matrix_id, "is_queued": False, **winner.asks}
-            return _marked(connection, review, winner, MarkKind.MORE_RUNS, asked, now)
+            return _add_mark(connection, review, winner, MarkKind.MORE_RUNS, asked, now)
         case Verdict.ACCEPTABLE_SHIFT:
-            for mark in _accepted_before(connection, review):
+            for mark in _earlier_accepted(connection, review):
                 review_marks.withdraw_mark(connection, mark_id=mark.id, now=now)
-            return _marked(connection, review, winner, MarkKind.ACCEPTED_SHIFT, winner.asks, now)
+            return _add_mark(connection, review, winner, MarkKind.ACCEPTED_SHIFT, winner.asks, now)
 
 
 def take_back(connection: Connection, review: Review, now: str) -> list[Mark]:
@@ -41,7 +41,7 @@ def take_back(connection: Connection, review: Review, now: str) -> list[Mark]:
     return withdrawn
 
 
-def _marked(
+def _add_mark(
     connection: Connection, review: Review, winner: StoredVerdict, kind: MarkKind, body: JsonObject, now: str
 ) -> JsonObject:
     assert review.scenario_id is not None
@@ -67,7 +67,7 @@ def _marked(
     }
 
 
-def _accepted_before(connection: Connection, review: Review) -> list[Mark]:
+def _earlier_accepted(connection: Connection, review: Review) -> list[Mark]:
     """A cell has one accepted shift: the last."""
     assert review.scenario_id is not None
     marks = review_marks.marks_of_scenarios(

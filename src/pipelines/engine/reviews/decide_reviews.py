@@ -22,7 +22,7 @@ from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Refused
 from pipelines.engine.platform import Platform, later
 from pipelines.engine.reviews.apply_verdict import apply_verdict, take_back
-from pipelines.engine.reviews.read_reviews import Known, Looker, existing, known, shown
+from pipelines.engine.reviews.read_reviews import Caller, ReviewItem, get_review, review_items, review_json
 from pipelines.engine.reviews.verdict_requests import asks_of
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.evals import reviews
@@ -33,47 +33,47 @@ T = TypeVar("T")
 MOST_TRIES = 5  # at an item that others keep changing
 
 
-class _Changed(Exception):
+class _ChangedMeanwhile(Exception):
     """Somebody was faster: read it again."""
 
 
-async def claim_review(platform: Platform, looker: Looker, review_id: str) -> JsonObject:
+async def claim_review(platform: Platform, caller: Caller, review_id: str) -> JsonObject:
     """Take an item for a quarter of an hour, or renew that; ReviewClaimed where others have its places."""
-    return await changed(platform, partial(_claim, platform, looker, review_id))
+    return await write_with_retry(platform, partial(_claim, platform, caller, review_id))
 
 
-async def release_review(platform: Platform, looker: Looker, review_id: str) -> JsonObject:
+async def release_review(platform: Platform, caller: Caller, review_id: str) -> JsonObject:
     """Give an item back. One that the person does not hold stays as it is."""
-    return await changed(platform, partial(_release, platform, looker, review_id))
+    return await write_with_retry(platform, partial(_release, platform, caller, review_id))
 
 
-async def give_verdict(platform: Platform, looker: Looker, review_id: str, body: JsonObject) -> JsonObject:
+async def give_verdict(platform: Platform, caller: Caller, review_id: str, body: JsonObject) -> JsonObject:
     """What a person says. With the last voice that was missing the item is decided, and its verdict acts."""
     review = await platform.database.read(
-        lambda connection: existing(connection, org_id=looker.org_id, review_id=review_id)
+        lambda connection: get_review(connection, org_id=caller.org_id, review_id=review_id)
     )
     given = read_verdict(body, review.kind)
     asks = await platform.database.read(lambda connection: asks_of(connection, review, given))
-    return await changed(platform, partial(decide, platform, looker, review_id, given, asks))
+    return await write_with_retry(platform, partial(decide, platform, caller, review_id, given, asks))
 
 
-async def reopen_review(platform: Platform, looker: Looker, review_id: str, note: str) -> JsonObject:
+async def reopen_review(platform: Platform, caller: Caller, review_id: str, note: str) -> JsonObject:
     """A decided item is asked anew, and what its verdict did is taken back."""
-    return await changed(platform, partial(reopen, platform, looker, review_id, note))
+    return await write_with_retry(platform, partial(reopen, platform, caller, review_id, note))
 
 
-async def act_on_several(platform: Platform, looker: Looker, bulk: BulkRequest) -> list[JsonObject]:
+async def act_on_several(platform: Platform, caller: Caller, bulk: BulkRequest) -> list[JsonObject]:
     """One after another, each as if it were asked for alone: what one is refused for leaves the others."""
     results: list[JsonObject] = []
     for review_id in bulk.review_ids:
         try:
             match bulk.action:
                 case "claim":
-                    item = await claim_review(platform, looker, review_id)
+                    item = await claim_review(platform, caller, review_id)
                 case "release":
-                    item = await release_review(platform, looker, review_id)
+                    item = await release_review(platform, caller, review_id)
                 case _:
-                    item = await give_verdict(platform, looker, review_id, bulk.verdict)
+                    item = await give_verdict(platform, caller, review_id, bulk.verdict)
             results.append({"id": review_id, "ok": True, "review": item})
         except StorageUnavailable:
             raise
@@ -89,11 +89,11 @@ def _error(error: OdysseyError | Refused) -> JsonObject:
     return error.as_json()
 
 
-async def changed(platform: Platform, change: Callable[[Connection], T]) -> T:
+async def write_with_retry(platform: Platform, change: Callable[[Connection], T]) -> T:
     for _ in range(MOST_TRIES):
         try:
             return await platform.database.write(change)
-        except _Changed:
+        except _ChangedMeanwhile:
             continue
     raise StorageUnavailable("Others keep changing this review; try again.")
 
@@ -101,48 +101,48 @@ async def changed(platform: Platform, change: Callable[[Connection], T]) -> T:
 # -- each within one transaction
 
 
-def _claim(platform: Platform, looker: Looker, review_id: str, connection: Connection) -> JsonObject:
-    item = _undecided(platform, connection, looker, review_id)
-    if any(verdict.reviewer == looker.reviewer for verdict in item.verdicts):
-        raise Conflict(f"{looker.reviewer} has decided on {review_id} already.")
-    _check_place(item, looker)
+def _claim(platform: Platform, caller: Caller, review_id: str, connection: Connection) -> JsonObject:
+    item = _undecided(platform, connection, caller, review_id)
+    if any(verdict.reviewer == caller.reviewer for verdict in item.verdicts):
+        raise Conflict(f"{caller.reviewer} has decided on {review_id} already.")
+    _check_claim(item, caller)
     now = platform.now()
     until = later(platform.database.time(connection, now), LEASE_S)
-    claim = StoredClaim(review_id=review_id, reviewer=looker.reviewer, claimed_until=until)
-    reviews.put_claim(connection, org_id=looker.org_id, claim=claim)
-    is_renewed = any(each.reviewer == looker.reviewer for each in item.claims)
+    claim = StoredClaim(review_id=review_id, reviewer=caller.reviewer, claimed_until=until)
+    reviews.put_claim(connection, org_id=caller.org_id, claim=claim)
+    is_renewed = any(each.reviewer == caller.reviewer for each in item.claims)
     _store(connection, replace(item.review, updated_at=now))
-    _note(connection, item.review, looker, "renewed" if is_renewed else "claimed", now, {"until": until})
+    _add_event(connection, item.review, caller, "renewed" if is_renewed else "claimed", now, {"until": until})
     platform.review_leases.begin(claim)
-    return _now(platform, connection, looker, review_id)
+    return _current_item(platform, connection, caller, review_id)
 
 
-def _release(platform: Platform, looker: Looker, review_id: str, connection: Connection) -> JsonObject:
-    review = existing(connection, org_id=looker.org_id, review_id=review_id)
-    if reviews.remove_claim(connection, review_id=review_id, reviewer=looker.reviewer):
+def _release(platform: Platform, caller: Caller, review_id: str, connection: Connection) -> JsonObject:
+    review = get_review(connection, org_id=caller.org_id, review_id=review_id)
+    if reviews.remove_claim(connection, review_id=review_id, reviewer=caller.reviewer):
         now = platform.now()
         _store(connection, replace(review, updated_at=now))
-        _note(connection, review, looker, "released", now, {})
-    return _now(platform, connection, looker, review_id)
+        _add_event(connection, review, caller, "released", now, {})
+    return _current_item(platform, connection, caller, review_id)
 
 
 def decide(
     platform: Platform,
-    looker: Looker,
+    caller: Caller,
     review_id: str,
     given: VerdictRequest,
     asks: JsonObject,
     connection: Connection,
 ) -> JsonObject:
-    item = _undecided(platform, connection, looker, review_id)
+    item = _undecided(platform, connection, caller, review_id)
     before = {verdict.reviewer: verdict for verdict in item.verdicts}
-    if looker.reviewer not in before:
-        _check_place(item, looker)
+    if caller.reviewer not in before:
+        _check_claim(item, caller)
     now = platform.now()
-    first = before[looker.reviewer].first_verdict if looker.reviewer in before else given.verdict
+    first = before[caller.reviewer].first_verdict if caller.reviewer in before else given.verdict
     spoken = StoredVerdict(
         review_id=review_id,
-        reviewer=looker.reviewer,
+        reviewer=caller.reviewer,
         verdict=given.verdict,
         first_verdict=first,
         note=given.note,
@@ -150,12 +150,12 @@ def decide(
         asks=asks,
         given_at=now,
     )
-    reviews.put_verdict(connection, org_id=looker.org_id, given=spoken)
-    reviews.remove_claim(connection, review_id=review_id, reviewer=looker.reviewer)
+    reviews.put_verdict(connection, org_id=caller.org_id, given=spoken)
+    reviews.remove_claim(connection, review_id=review_id, reviewer=caller.reviewer)
     said: JsonObject = {"verdict": given.verdict.value, "note": given.note, "labels": [*given.labels], **asks}
-    _note(connection, item.review, looker, "verdict", now, said)
-    _settle(connection, item.review, [*(before | {looker.reviewer: spoken}).values()], now)
-    return _now(platform, connection, looker, review_id)
+    _add_event(connection, item.review, caller, "verdict", now, said)
+    _settle(connection, item.review, [*(before | {caller.reviewer: spoken}).values()], now)
+    return _current_item(platform, connection, caller, review_id)
 
 
 def _settle(connection: Connection, review: Review, spoken: list[StoredVerdict], now: str) -> None:
@@ -184,9 +184,9 @@ def _settle(connection: Connection, review: Review, spoken: list[StoredVerdict],
 
 
 def reopen(
-    platform: Platform, looker: Looker, review_id: str, note: str, connection: Connection
+    platform: Platform, caller: Caller, review_id: str, note: str, connection: Connection
 ) -> JsonObject:
-    review = existing(connection, org_id=looker.org_id, review_id=review_id)
+    review = get_review(connection, org_id=caller.org_id, review_id=review_id)
     if review.status is not ReviewStatus.DECIDED:
         raise Conflict(f"Review {review_id} is not decided ({review.status.value}).")
     _check_no_other_is_open(connection, review)
@@ -198,8 +198,8 @@ def reopen(
         review, status=ReviewStatus.OPEN, verdict=None, outcome=None, decided_at=None, updated_at=now
     )
     _store(connection, reopened)
-    _note(connection, review, looker, "reopened", now, {"note": note, "verdict": verdict})
-    return _now(platform, connection, looker, review_id)
+    _add_event(connection, review, caller, "reopened", now, {"note": note, "verdict": verdict})
+    return _current_item(platform, connection, caller, review_id)
 
 
 def _check_no_other_is_open(connection: Connection, review: Review) -> None:
@@ -215,58 +215,58 @@ def _check_no_other_is_open(connection: Connection, review: Review) -> None:
         fingerprint=review.fingerprint or "",
     )
     if other is not None:
-        raise Conflict(f"The same cell is open as {other.review_id}; decide there.")
+        raise Conflict(f"The same cell is open as {other.review_id}; decide it there.")
 
 
-def _undecided(platform: Platform, connection: Connection, looker: Looker, review_id: str) -> Known:
+def _undecided(platform: Platform, connection: Connection, caller: Caller, review_id: str) -> ReviewItem:
     """The item, with a row of its own if it had none."""
-    review = existing(connection, org_id=looker.org_id, review_id=review_id)
+    review = get_review(connection, org_id=caller.org_id, review_id=review_id)
     if review.status is ReviewStatus.DECIDED:
         verdict = review.verdict.value if review.verdict is not None else ""
-        raise Conflict(f"Review {review_id} has been decided ({verdict}); POST …/reopen to decide anew.")
+        raise Conflict(f"Review {review_id} has been decided ({verdict}); POST …/reopen to decide again.")
     if review.number == 0:
         reviews.add_review(connection, review)
         now = platform.now()
-        _note(connection, review, None, "opened", now, {"reasons": [*review.reasons]})
-        review = existing(connection, org_id=looker.org_id, review_id=review_id)
-    (item,) = known(platform, connection, [review])
+        _add_event(connection, review, None, "opened", now, {"reasons": [*review.reasons]})
+        review = get_review(connection, org_id=caller.org_id, review_id=review_id)
+    (item,) = review_items(platform, connection, [review])
     return item
 
 
-def _check_place(item: Known, looker: Looker) -> None:
+def _check_claim(item: ReviewItem, caller: Caller) -> None:
     blocking = blocking_claim(
         item.claims,
-        reviewer=looker.reviewer,
+        reviewer=caller.reviewer,
         spoken=len(item.verdicts),
         wanted=item.review.reviewers_wanted,
     )
     if blocking is not None:
-        raise ReviewClaimed(_claimed(item.review, blocking), details=blocking.as_json())
+        raise ReviewClaimed(_claimed_message(item.review, blocking), details=blocking.as_json())
 
 
-def _claimed(review: Review, claim: Claim) -> str:
+def _claimed_message(review: Review, claim: Claim) -> str:
     return f"{claim.reviewer} is looking at {review.review_id} until {claim.until}."
 
 
 def _store(connection: Connection, review: Review) -> None:
     if not reviews.change_review(connection, review):
-        raise _Changed
+        raise _ChangedMeanwhile
 
 
-def _note(
-    connection: Connection, review: Review, looker: Looker | None, event: str, now: str, detail: JsonObject
+def _add_event(
+    connection: Connection, review: Review, caller: Caller | None, event: str, now: str, detail: JsonObject
 ) -> None:
     reviews.add_event(
         connection,
         review_id=review.review_id,
         event=event,
-        reviewer=looker.reviewer if looker is not None else None,
+        reviewer=caller.reviewer if caller is not None else None,
         now=now,
         detail=detail,
     )
 
 
-def _now(platform: Platform, connection: Connection, looker: Looker, review_id: str) -> JsonObject:
-    review = existing(connection, org_id=looker.org_id, review_id=review_id)
-    (item,) = known(platform, connection, [review])
-    return shown(item, looker)
+def _current_item(platform: Platform, connection: Connection, caller: Caller, review_id: str) -> JsonObject:
+    review = get_review(connection, org_id=caller.org_id, review_id=review_id)
+    (item,) = review_items(platform, connection, [review])
+    return review_json(item, caller)

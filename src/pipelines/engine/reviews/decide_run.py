@@ -10,9 +10,9 @@ from pipelines.core.text.authored import kind
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.platform import Platform
-from pipelines.engine.reviews.decide_reviews import changed, decide, reopen
+from pipelines.engine.reviews.decide_reviews import decide, reopen, write_with_retry
 from pipelines.engine.reviews.open_review import item_of_run
-from pipelines.engine.reviews.read_reviews import Looker, known, shown
+from pipelines.engine.reviews.read_reviews import Caller, review_items, review_json
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.evals import review_marks, review_queue
 from pipelines.storage.evals.reviews import Review
@@ -21,30 +21,30 @@ from pipelines.wire.errors import Conflict
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Asked:
+class _VerdictRequest:
     given: VerdictRequest
     again: bool  # also where it has been decided
 
 
-async def decide_run(platform: Platform, looker: Looker, run_id: int, body: JsonObject) -> JsonObject:
+async def decide_run(platform: Platform, caller: Caller, run_id: int, body: JsonObject) -> JsonObject:
     """The machine's verdict, the people's, and the item. Conflict where it was decided and `again` is not
     said: nobody overrules another by accident."""
-    asked = _read(body)
-    return await changed(platform, partial(_decide, platform, looker, run_id, asked))
+    asked = _read_request(body)
+    return await write_with_retry(platform, partial(_decide, platform, caller, run_id, asked))
 
 
 def review_of_run(
-    platform: Platform, connection: Connection, looker: Looker, run_id: int
+    platform: Platform, connection: Connection, caller: Caller, run_id: int
 ) -> JsonObject | None:
     """What people made of a run so far; None where nobody was asked or has acted."""
-    review = review_queue.item_about_run(connection, org_id=looker.org_id, run_id=run_id)
+    review = review_queue.item_about_run(connection, org_id=caller.org_id, run_id=run_id)
     if review is None:
         return None
-    (item,) = known(platform, connection, [review])
-    return shown(item, looker)
+    (item,) = review_items(platform, connection, [review])
+    return review_json(item, caller)
 
 
-def _read(body: JsonObject) -> _Asked:
+def _read_request(body: JsonObject) -> _VerdictRequest:
     again = body.get("again")
     rest = {key: value for key, value in body.items() if key != "again"}
     problems: list[Problem] = []
@@ -57,21 +57,21 @@ def _read(body: JsonObject) -> _Asked:
         raise Refused([*problems, *refused.problems], "the verdict") from None
     if problems:
         raise Refused(problems, "the verdict")
-    return _Asked(given=given, again=again is True)
+    return _VerdictRequest(given=given, again=again is True)
 
 
 def _decide(
-    platform: Platform, looker: Looker, run_id: int, asked: _Asked, connection: Connection
+    platform: Platform, caller: Caller, run_id: int, asked: _VerdictRequest, connection: Connection
 ) -> JsonObject:
-    review = _item(platform, connection, looker, run_id)
+    review = _find_item(platform, connection, caller, run_id)
     if review.status is ReviewStatus.DECIDED:
         if not asked.again:
             decided = review.verdict.value if review.verdict is not None else ""
-            says = f'Run {run_id} has been decided ({decided}); send "again": true (--again) to decide anew.'
+            says = f'Run {run_id} has been decided ({decided}); send "again": true (--again) to decide again.'
             raise Conflict(says)
-        reopen(platform, looker, review.review_id, asked.given.note, connection)
-    item = decide(platform, looker, review.review_id, asked.given, {}, connection)
-    run = runs.run_by_id(connection, org_id=looker.org_id, run_id=run_id)
+        reopen(platform, caller, review.review_id, asked.given.note, connection)
+    item = decide(platform, caller, review.review_id, asked.given, {}, connection)
+    run = runs.run_by_id(connection, org_id=caller.org_id, run_id=run_id)
     assert run is not None, "its item was found"
     return {
         "run_id": run_id,
@@ -83,15 +83,15 @@ def _decide(
     }
 
 
-def _item(platform: Platform, connection: Connection, looker: Looker, run_id: int) -> Review:
+def _find_item(platform: Platform, connection: Connection, caller: Caller, run_id: int) -> Review:
     """As it is; one that waits in the queue without a row gets it when it is decided."""
-    found = review_queue.item_about_run(connection, org_id=looker.org_id, run_id=run_id)
+    found = review_queue.item_about_run(connection, org_id=caller.org_id, run_id=run_id)
     if found is not None:
         return found
-    settings = review_marks.settings_of_org(connection, looker.org_id)
+    settings = review_marks.settings_of_org(connection, caller.org_id)
     waiting = review_queue.run_to_review(
         connection,
-        org_id=looker.org_id,
+        org_id=caller.org_id,
         run_id=run_id,
         wanted=settings.reviewers_wanted,
         blind=settings.blind,
@@ -99,6 +99,6 @@ def _item(platform: Platform, connection: Connection, looker: Looker, run_id: in
     )
     if waiting is not None:
         return waiting
-    reason = f"{looker.reviewer} gave a verdict unasked"
-    review, _ = item_of_run(platform, connection, looker, run_id, settings=settings, reason=reason)
+    reason = f"{caller.reviewer} gave a verdict without being asked"
+    review, _ = item_of_run(platform, connection, caller, run_id, settings=settings, reason=reason)
     return review

@@ -72,13 +72,13 @@ async def flag_matrix(platform: Platform, org_id: int, matrix_id: str, report_ke
             review_marks.runs_asked_of_matrix(connection, matrix_id),
         )
     )
-    wanted = {_cell_of(mark): _asked_in(mark) for mark in asked}
+    wanted = {_cell_of(mark): _request_reason(mark) for mark in asked}
     flags = await flags_in_report(platform, matrix, report_key, wanted)
     for start in range(0, len(flags), FLAGS_A_WRITE):
         some = flags[start : start + FLAGS_A_WRITE]
         await database.write_part(partial(_store_flags, platform, matrix, some, settings))
     await _audit(platform, matrix, flags, settings)
-    await database.write(partial(_done, matrix_id=matrix_id, report_key=report_key, answered=asked))
+    await database.write(partial(_mark_flagged, matrix_id=matrix_id, report_key=report_key, answered=asked))
 
 
 async def flags_in_report(
@@ -105,11 +105,13 @@ def _cell_of(mark: Mark) -> tuple[str, str]:
     return mark.scenario_id, mark.variation or ""
 
 
-def _asked_in(mark: Mark) -> str:
+def _request_reason(mark: Mark) -> str:
     return f"{mark.body.get('runs')} more runs were asked for in {mark.review_id}"
 
 
-def _done(connection: Connection, *, matrix_id: str, report_key: str, answered: Sequence[Mark]) -> None:
+def _mark_flagged(
+    connection: Connection, *, matrix_id: str, report_key: str, answered: Sequence[Mark]
+) -> None:
     review_marks.mark_flagged(connection, matrix_id=matrix_id, report_key=report_key)
     for mark in answered:
         review_marks.change_mark(connection, mark_id=mark.id, body=mark.body | {"is_answered": True})

@@ -9,7 +9,7 @@ from pipelines.core.evals.reviews.review_requests import ReviewRequest, ReviewSe
 from pipelines.core.text.json_text import JsonObject
 from pipelines.engine.platform import Platform
 from pipelines.engine.reviews.flag_reviews import fingerprint_of, flags_in_report, store_audit, store_flag
-from pipelines.engine.reviews.read_reviews import Looker, known, shown
+from pipelines.engine.reviews.read_reviews import Caller, review_items, review_json
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.evals import evals, review_marks, review_queue, reviews
 from pipelines.storage.evals.evals import Matrix
@@ -18,19 +18,19 @@ from pipelines.storage.runs import runs
 from pipelines.wire.errors import Conflict, NotFound
 
 
-class Opened(NamedTuple):
+class OpenedReview(NamedTuple):
     review: JsonObject
     is_new: bool
 
 
-async def open_review(platform: Platform, looker: Looker, opening: ReviewRequest) -> Opened:
+async def open_review(platform: Platform, caller: Caller, opening: ReviewRequest) -> OpenedReview:
     """The item; one that is open already is answered as it is. Of a decided one: Conflict."""
     if opening.run_id is not None:
-        change = partial(_open_run, platform, looker, opening, opening.run_id)
+        change = partial(_open_run, platform, caller, opening, opening.run_id)
         return await platform.database.write(change)
-    matrix = await _matrix_of_cell(platform, looker.org_id, opening)
-    flag = await _flag_of_cell(platform, matrix, opening, looker)
-    return await platform.database.write(partial(_open_cell, platform, looker, opening, matrix, flag))
+    matrix = await _matrix_of_cell(platform, caller.org_id, opening)
+    flag = await _flag_of_cell(platform, matrix, opening, caller)
+    return await platform.database.write(partial(_open_cell, platform, caller, opening, matrix, flag))
 
 
 async def _matrix_of_cell(platform: Platform, org_id: int, opening: ReviewRequest) -> Matrix:
@@ -51,11 +51,11 @@ async def _matrix_of_cell(platform: Platform, org_id: int, opening: ReviewReques
     return matrix
 
 
-async def _flag_of_cell(platform: Platform, matrix: Matrix, opening: ReviewRequest, looker: Looker) -> Flag:
+async def _flag_of_cell(platform: Platform, matrix: Matrix, opening: ReviewRequest, caller: Caller) -> Flag:
     if matrix.report_key is None:
         raise Conflict(f"Matrix {matrix.matrix_id} has no report yet ({matrix.status}); wait for its end.")
     place = (opening.scenario_id or "", opening.variation or "")
-    wanted = {place: _by_hand(looker, opening)}
+    wanted = {place: _reason_by_hand(caller, opening)}
     for flag in await flags_in_report(platform, matrix, matrix.report_key, wanted):
         if (flag.scenario_id, flag.variation) == place:
             return flag
@@ -64,52 +64,52 @@ async def _flag_of_cell(platform: Platform, matrix: Matrix, opening: ReviewReque
 
 def _open_cell(
     platform: Platform,
-    looker: Looker,
+    caller: Caller,
     opening: ReviewRequest,
     matrix: Matrix,
     flag: Flag,
     connection: Connection,
-) -> Opened:
+) -> OpenedReview:
     fingerprint = fingerprint_of(connection, matrix.org_id, flag.run_ids)
-    settings = _settings(connection, looker, opening)
+    settings = _settings(connection, caller, opening)
     review, is_new = store_flag(
-        platform, connection, matrix, flag, fingerprint, settings, reviewer=looker.reviewer
+        platform, connection, matrix, flag, fingerprint, settings, reviewer=caller.reviewer
     )
-    return _answer(platform, looker, review, is_new, connection)
+    return _opened_review(platform, caller, review, is_new, connection)
 
 
 def _open_run(
-    platform: Platform, looker: Looker, opening: ReviewRequest, run_id: int, connection: Connection
-) -> Opened:
-    settings = _settings(connection, looker, opening)
-    reason = _by_hand(looker, opening)
-    review, is_new = item_of_run(platform, connection, looker, run_id, settings=settings, reason=reason)
-    return _answer(platform, looker, review, is_new, connection)
+    platform: Platform, caller: Caller, opening: ReviewRequest, run_id: int, connection: Connection
+) -> OpenedReview:
+    settings = _settings(connection, caller, opening)
+    reason = _reason_by_hand(caller, opening)
+    review, is_new = item_of_run(platform, connection, caller, run_id, settings=settings, reason=reason)
+    return _opened_review(platform, caller, review, is_new, connection)
 
 
 def item_of_run(
     platform: Platform,
     connection: Connection,
-    looker: Looker,
+    caller: Caller,
     run_id: int,
     *,
     settings: ReviewSettings,
     reason: str,
 ) -> tuple[Review, bool]:
     """The item about one ended run, and whether it is new: a run has at most one."""
-    outcome = evals.outcome_of_run(connection, org_id=looker.org_id, run_id=run_id)
+    outcome = evals.outcome_of_run(connection, org_id=caller.org_id, run_id=run_id)
     if outcome is not None:
-        return store_audit(platform, connection, outcome, settings, reason, reviewer=looker.reviewer)
+        return store_audit(platform, connection, outcome, settings, reason, reviewer=caller.reviewer)
     item = review_queue.run_to_review(
         connection,
-        org_id=looker.org_id,
+        org_id=caller.org_id,
         run_id=run_id,
         wanted=settings.reviewers_wanted,
         blind=settings.blind,
         must_wait=False,
     )
     if item is None:
-        raise _no_such_run(connection, looker.org_id, run_id)
+        raise _no_such_run(connection, caller.org_id, run_id)
     item = replace(item, reasons=(reason,))
     is_new = reviews.add_review(connection, item)
     if is_new:
@@ -117,7 +117,7 @@ def item_of_run(
             connection,
             review_id=item.review_id,
             event="opened",
-            reviewer=looker.reviewer,
+            reviewer=caller.reviewer,
             now=platform.now(),
             detail={"reasons": [reason]},
         )
@@ -130,27 +130,27 @@ def _no_such_run(connection: Connection, org_id: int, run_id: int) -> Exception:
     return Conflict(f"Run {run_id} has not ended yet.")
 
 
-def _answer(
-    platform: Platform, looker: Looker, review: Review, is_new: bool, connection: Connection
-) -> Opened:
-    stored = reviews.review_by_id(connection, org_id=looker.org_id, review_id=review.review_id)
+def _opened_review(
+    platform: Platform, caller: Caller, review: Review, is_new: bool, connection: Connection
+) -> OpenedReview:
+    stored = reviews.review_by_id(connection, org_id=caller.org_id, review_id=review.review_id)
     assert stored is not None
     if stored.status is ReviewStatus.DECIDED:
         verdict = stored.verdict.value if stored.verdict is not None else ""
         raise Conflict(
-            f"{stored.review_id} has been decided ({verdict}); POST …/{stored.review_id}/reopen asks anew."
+            f"{stored.review_id} has been decided ({verdict}); POST …/{stored.review_id}/reopen opens it again."
         )
-    (item,) = known(platform, connection, [stored])
-    return Opened(shown(item, looker), is_new)
+    (item,) = review_items(platform, connection, [stored])
+    return OpenedReview(review_json(item, caller), is_new)
 
 
-def _settings(connection: Connection, looker: Looker, opening: ReviewRequest) -> ReviewSettings:
-    settings = review_marks.settings_of_org(connection, looker.org_id)
+def _settings(connection: Connection, caller: Caller, opening: ReviewRequest) -> ReviewSettings:
+    settings = review_marks.settings_of_org(connection, caller.org_id)
     if opening.reviewers_wanted is not None:
         settings = replace(settings, reviewers_wanted=opening.reviewers_wanted)
     return replace(settings, blind=opening.blind) if opening.blind is not None else settings
 
 
-def _by_hand(looker: Looker, opening: ReviewRequest) -> str:
+def _reason_by_hand(caller: Caller, opening: ReviewRequest) -> str:
     note = f": {opening.note}" if opening.note else ""
-    return f"opened by {looker.reviewer}{note}"
+    return f"opened by {caller.reviewer}{note}"

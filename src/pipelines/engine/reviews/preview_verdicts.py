@@ -5,25 +5,25 @@ from pipelines.core.evals.reviews.review_requests import VerdictRequest
 from pipelines.core.evals.reviews.review_words import Effect, effect_of, vote_effect
 from pipelines.core.text.problems import Refused
 from pipelines.engine.platform import Platform
-from pipelines.engine.reviews.read_reviews import Known, Looker, existing, known
+from pipelines.engine.reviews.read_reviews import Caller, ReviewItem, get_review, review_items
 from pipelines.engine.reviews.verdict_requests import asks_of
 from pipelines.storage.database.connection import Connection
 
 
-async def preview_verdicts(platform: Platform, looker: Looker, review_id: str) -> list[tuple[Effect, str]]:
+async def preview_verdicts(platform: Platform, caller: Caller, review_id: str) -> list[tuple[Effect, str]]:
     """Each with what this person's voice does to the item; none where it is decided."""
 
     def read(connection: Connection) -> list[tuple[Effect, str]]:
-        review = existing(connection, org_id=looker.org_id, review_id=review_id)
+        review = get_review(connection, org_id=caller.org_id, review_id=review_id)
         if review.status is ReviewStatus.DECIDED:
             return []
-        (item,) = known(platform, connection, [review])
-        return [_effect(connection, item, looker, verdict) for verdict in VERDICTS[review.kind]]
+        (item,) = review_items(platform, connection, [review])
+        return [_effect(connection, item, caller, verdict) for verdict in VERDICTS[review.kind]]
 
     return await platform.database.read(read)
 
 
-def _effect(connection: Connection, item: Known, looker: Looker, verdict: Verdict) -> tuple[Effect, str]:
+def _effect(connection: Connection, item: ReviewItem, caller: Caller, verdict: Verdict) -> tuple[Effect, str]:
     review = item.review
     given = VerdictRequest(
         verdict=verdict, note="", labels=(), reviewer=None, runs=None, expected_behavior=None
@@ -33,6 +33,6 @@ def _effect(connection: Connection, item: Known, looker: Looker, verdict: Verdic
     except Refused as refused:
         effect = effect_of(review.kind, verdict, {}, "; ".join(each.said() for each in refused.problems))
     spoken = {each.reviewer: each.verdict for each in item.verdicts}
-    is_blind = (review.is_blind or looker.wants_blind) and looker.reviewer not in spoken
-    others = [said for who, said in spoken.items() if who != looker.reviewer]
+    is_blind = (review.is_blind or caller.wants_blind) and caller.reviewer not in spoken
+    others = [said for who, said in spoken.items() if who != caller.reviewer]
     return effect, vote_effect(verdict, others, review.reviewers_wanted, is_blind=is_blind)

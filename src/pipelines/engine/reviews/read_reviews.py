@@ -17,14 +17,14 @@ from pipelines.storage.evals.reviews import Review, StoredVerdict
 from pipelines.wire.errors import NotFound
 
 #: Kinds whose verdicts are the same words: agreement is measured within one of these.
-COMPARED = {
+COMPARED_KINDS = {
     "shift": (ReviewKind.SHIFT,),
     "audit": (ReviewKind.AUDIT,),
     "task_verdict": (ReviewKind.TASK_VERDICT, ReviewKind.JUDGE_ERROR),
 }
 
 
-class Looker(NamedTuple):
+class Caller(NamedTuple):
     """Who looks, and whether they want to decide without the machine's verdict."""
 
     org_id: int
@@ -32,7 +32,7 @@ class Looker(NamedTuple):
     wants_blind: bool = False
 
 
-class Known(NamedTuple):
+class ReviewItem(NamedTuple):
     """An item with what people made of it so far."""
 
     review: Review
@@ -45,7 +45,7 @@ class ListedPage(NamedTuple):
     last: Place | None
 
 
-def existing(connection: Connection, *, org_id: int, review_id: str) -> Review:
+def get_review(connection: Connection, *, org_id: int, review_id: str) -> Review:
     """Its row, or the run that it would be about, which gets one when somebody acts on it."""
     review = reviews.review_by_id(connection, org_id=org_id, review_id=review_id)
     number = review_id.removeprefix(RUN_PREFIX)
@@ -66,17 +66,19 @@ def existing(connection: Connection, *, org_id: int, review_id: str) -> Review:
     return review
 
 
-def known(platform: Platform, connection: Connection, found: Sequence[Review]) -> list[Known]:
+def review_items(platform: Platform, connection: Connection, found: Sequence[Review]) -> list[ReviewItem]:
     ids = [review.review_id for review in found]
     now = platform.database.time(connection, platform.now())
     claims: dict[str, list[Claim]] = {}
     for review_id, claim in platform.review_leases.live(reviews.claims_of(connection, ids), now):
         claims.setdefault(review_id, []).append(claim)
     verdicts = reviews.verdicts_of(connection, ids)
-    return [Known(review, verdicts[review.review_id], claims.get(review.review_id, [])) for review in found]
+    return [
+        ReviewItem(review, verdicts[review.review_id], claims.get(review.review_id, [])) for review in found
+    ]
 
 
-def shown(item: Known, looker: Looker, more: JsonObject | None = None) -> JsonObject:
+def review_json(item: ReviewItem, caller: Caller, more: JsonObject | None = None) -> JsonObject:
     """For this person: without the machine's verdict until theirs is in, where that is asked for."""
     review = item.review
     whole: JsonObject = review.as_json() | {
@@ -86,8 +88,8 @@ def shown(item: Known, looker: Looker, more: JsonObject | None = None) -> JsonOb
         "links": _links(review),
         **(more or {}),
     }
-    has_spoken = any(verdict.reviewer == looker.reviewer for verdict in item.verdicts)
-    is_blind = review.is_blind or looker.wants_blind
+    has_spoken = any(verdict.reviewer == caller.reviewer for verdict in item.verdicts)
+    is_blind = review.is_blind or caller.wants_blind
     if is_blind and not has_spoken and review.status is not ReviewStatus.DECIDED:
         return without_machine(whole)
     return whole
@@ -95,7 +97,7 @@ def shown(item: Known, looker: Looker, more: JsonObject | None = None) -> JsonOb
 
 async def list_reviews(
     platform: Platform,
-    looker: Looker,
+    caller: Caller,
     asked: QueueFilter,
     *,
     claimed_by: str | None,
@@ -105,11 +107,11 @@ async def list_reviews(
     """Highest risk first, then oldest; ordinary runs behind them."""
 
     def read(connection: Connection) -> ListedPage:
-        settings = review_marks.settings_of_org(connection, looker.org_id)
+        settings = review_marks.settings_of_org(connection, caller.org_id)
         wanted = asked
         if claimed_by is not None:
             now = platform.database.time(connection, platform.now())
-            held = reviews.claims_of_org(connection, org_id=looker.org_id, reviewer=claimed_by)
+            held = reviews.claims_of_org(connection, org_id=caller.org_id, reviewer=claimed_by)
             ids = tuple(review_id for review_id, _ in platform.review_leases.live(held, now))
             wanted = replace(asked, review_ids=ids)
         page = review_queue.queue_page(
@@ -120,25 +122,25 @@ async def list_reviews(
             wanted=settings.reviewers_wanted,
             blind=settings.blind,
         )
-        items = known(platform, connection, page.items)
-        return ListedPage([shown(item, looker) for item in items], page.last)
+        items = review_items(platform, connection, page.items)
+        return ListedPage([review_json(item, caller) for item in items], page.last)
 
     return await platform.database.read(read)
 
 
-async def read_review(platform: Platform, looker: Looker, review_id: str) -> JsonObject:
+async def read_review(platform: Platform, caller: Caller, review_id: str) -> JsonObject:
     """With its evidence and its history."""
 
     def read(connection: Connection) -> JsonObject:
-        review = existing(connection, org_id=looker.org_id, review_id=review_id)
-        (item,) = known(platform, connection, [review])
+        review = get_review(connection, org_id=caller.org_id, review_id=review_id)
+        (item,) = review_items(platform, connection, [review])
         marks = review_marks.marks_of_review(connection, review_id)
         more = evidence_of(connection, review)
         more |= {
             "marks": [mark.as_json() for mark in marks],
             "history": [*reviews.events_of(connection, review_id)],
         }
-        return shown(item, looker, more)
+        return review_json(item, caller, more)
 
     return await platform.database.read(read)
 
@@ -183,7 +185,7 @@ async def read_agreement(platform: Platform, org_id: int, *, kind: str, since: s
     """Over items with several reviewers, by what each said first."""
     found = await platform.database.read(
         lambda connection: review_queue.shared_verdicts(
-            connection, org_id=org_id, kinds=COMPARED[kind], since=since
+            connection, org_id=org_id, kinds=COMPARED_KINDS[kind], since=since
         )
     )
     return {"kind": kind} | agreement(found)

@@ -12,7 +12,7 @@ from pipelines.storage.tasks.texts import text_of
 
 MOST_RUNS_SHOWN = 50  # of one cell; all ids are listed
 #: Of a cell, what tells where it moved; the rest is what the machine makes of it.
-_PLACE_KEYS = ("scenario_id", "variation", "runs", "errors", "run_ids", "components")
+_CELL_KEYS = ("scenario_id", "variation", "runs", "errors", "run_ids", "components")
 
 
 def evidence_of(connection: Connection, review: Review) -> JsonObject:
@@ -21,11 +21,11 @@ def evidence_of(connection: Connection, review: Review) -> JsonObject:
     if review.scenario_id is not None:
         whole["scenario"] = _scenario(connection, review)
     if review.kind is ReviewKind.SHIFT:
-        return whole | {"evidence": [_of_matrix(connection, review, part) for part in review.evidence]}
+        return whole | {"evidence": [_matrix_evidence(connection, review, part) for part in review.evidence]}
     assert review.run_id is not None, "only cells are about more than one run"
     if review.kind is ReviewKind.AUDIT:
-        return whole | {"evidence": [_of_eval_run(connection, review, review.run_id)]}
-    return whole | {"evidence": [_of_task_run(connection, review, review.run_id)]}
+        return whole | {"evidence": [_eval_run_evidence(connection, review, review.run_id)]}
+    return whole | {"evidence": [_task_run_evidence(connection, review, review.run_id)]}
 
 
 def _scenario(connection: Connection, review: Review) -> JsonObject | None:
@@ -39,7 +39,7 @@ def _scenario(connection: Connection, review: Review) -> JsonObject | None:
     return stored.as_json() if stored is not None else None
 
 
-def _of_matrix(connection: Connection, review: Review, part: JsonObject) -> JsonObject:
+def _matrix_evidence(connection: Connection, review: Review, part: JsonObject) -> JsonObject:
     cell, baseline = _object(part.get("cell")), _object(part.get("baseline"))
     matrix_id = str(part.get("matrix_id"))
     run_ids = [run_id for run_id in _list(cell.get("run_ids")) if isinstance(run_id, int)]
@@ -47,7 +47,7 @@ def _of_matrix(connection: Connection, review: Review, part: JsonObject) -> Json
     return {
         "matrix_id": matrix_id,
         "link": f"/api/v1/eval/matrix/{matrix_id}",
-        "injected": _injected(connection, review, matrix_id),
+        "injected": _injections(connection, review, matrix_id),
         "baseline": {
             "run_id": reference,
             "link": f"/api/v1/eval/runs/{reference}" if reference is not None else None,
@@ -58,7 +58,7 @@ def _of_matrix(connection: Connection, review: Review, part: JsonObject) -> Json
         "runs": [_eval_run(connection, review, run_id) for run_id in run_ids[:MOST_RUNS_SHOWN]],
         "reasons": part.get("reasons", []),
         "machine": {
-            "cell": {key: value for key, value in cell.items() if key not in _PLACE_KEYS},
+            "cell": {key: value for key, value in cell.items() if key not in _CELL_KEYS},
             "runs": cell.get("runs"),
             "errors": cell.get("errors"),
             "baseline": baseline,
@@ -67,7 +67,7 @@ def _of_matrix(connection: Connection, review: Review, part: JsonObject) -> Json
     }
 
 
-def _injected(connection: Connection, review: Review, matrix_id: str) -> list[Json]:
+def _injections(connection: Connection, review: Review, matrix_id: str) -> list[Json]:
     """Each wording that was used, exactly."""
     assert review.scenario_id is not None
     tasks = evals.tasks_of_cell(
@@ -107,7 +107,7 @@ def _observed(connection: Connection, review: Review, run_id: int) -> Json:
     return outcome.observed if outcome is not None else None
 
 
-def _of_eval_run(connection: Connection, review: Review, run_id: int) -> JsonObject:
+def _eval_run_evidence(connection: Connection, review: Review, run_id: int) -> JsonObject:
     run = evals.eval_run(connection, org_id=review.org_id, run_id=run_id) or {}
     text_hash = run.get("text_hash")
     injected: JsonObject = {key: run.get(key) for key in ("variation", "intensity", "wording", "delivery")}
@@ -118,7 +118,7 @@ def _of_eval_run(connection: Connection, review: Review, run_id: int) -> JsonObj
     return {"injected": [injected] if review.variation is not None else [], **shown, "machine": machine}
 
 
-def _of_task_run(connection: Connection, review: Review, run_id: int) -> JsonObject:
+def _task_run_evidence(connection: Connection, review: Review, run_id: int) -> JsonObject:
     """What was asked and answered; the trace is a link away."""
     run = runs.run_by_id(connection, org_id=review.org_id, run_id=run_id)
     if run is None:

@@ -21,7 +21,7 @@ def asks_of(connection: Connection, review: Review, given: VerdictRequest) -> Js
     if given.verdict is Verdict.NEEDS_MORE_RUNS:
         return {"runs": given.runs or _runs_to_decide(review)}
     if given.verdict is Verdict.ACCEPTABLE_SHIFT:
-        return _accepted(connection, review, given)
+        return _accepted_shift(connection, review, given)
     return {}
 
 
@@ -32,7 +32,7 @@ def _runs_to_decide(review: Review) -> int:
     return min(MOST_RUNS, more) if isinstance(more, int) and more > 0 else DEFAULT_RUNS
 
 
-def _accepted(connection: Connection, review: Review, given: VerdictRequest) -> JsonObject:
+def _accepted_shift(connection: Connection, review: Review, given: VerdictRequest) -> JsonObject:
     scenario = _scenario(connection, review)
     behavior = given.expected_behavior
     if behavior is not None:
@@ -42,7 +42,7 @@ def _accepted(connection: Connection, review: Review, given: VerdictRequest) -> 
         if problems:
             raise Refused(problems, "the verdict")
     else:
-        behavior = _seen(connection, review, scenario)
+        behavior = _observed_behavior(connection, review, scenario)
     return {
         "expectation": "directional",
         "expected_behavior": behavior,
@@ -50,7 +50,7 @@ def _accepted(connection: Connection, review: Review, given: VerdictRequest) -> 
     }
 
 
-def _seen(connection: Connection, review: Review, scenario: Scenario) -> JsonObject:
+def _observed_behavior(connection: Connection, review: Review, scenario: Scenario) -> JsonObject:
     outputs = [Observed.from_stored(output) for output in observed_outputs(connection, review)]
     behavior = accepted_behavior(scenario.contract, outputs)
     if behavior is None:

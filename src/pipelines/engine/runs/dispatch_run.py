@@ -13,12 +13,12 @@ from pipelines.core.coding.coding_tasks import HTTP_HINT, HTTP_REFUSAL
 from pipelines.core.models.model_question import Purpose
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.json_text import Json, JsonObject, dumps
-from pipelines.engine.batches.run_batch import RETRY_S, Claimed
+from pipelines.engine.batches.run_batch import RETRY_S, ClaimedRun
 from pipelines.engine.code.run_code import CodeRunner
 from pipelines.engine.coding.edit_coding_scenarios import scenario_of
 from pipelines.engine.judging.judge_run import judge_and_end
 from pipelines.engine.judging.rescore import flag_signs
-from pipelines.engine.model_calls.models import Asker
+from pipelines.engine.model_calls.ask_models import Asker
 from pipelines.engine.models.choose_model import asker_of_run
 from pipelines.engine.models.simulated_user import SimulatorFault, conversation_json, next_turn
 from pipelines.engine.platform import Platform
@@ -32,7 +32,7 @@ from pipelines.wire.errors import BudgetExceeded, SecretUnreadable, StorageUnava
 from pipelines.wire.names import PROXY_BASE, RunStatus
 
 log = logging.getLogger(__name__)
-TRANSCRIPT_FULL = "messages was left out: the conversation's transcript would be over 8 MiB"
+TRANSCRIPT_FULL = "`messages` was left out: the conversation's transcript would be over 8 MiB"
 NO_MESSAGES = "the reply has no `messages`: of what the agent said only the final response is known"
 END_TRIES = 60  # a minute or so; what cannot be stored by then ends as interrupted
 
@@ -65,7 +65,7 @@ class Dispatcher:
         self._public_url = public_url
         self._code_runner = code_runner
 
-    async def dispatch_run(self, claimed: Claimed) -> None:
+    async def dispatch_run(self, claimed: ClaimedRun) -> None:
         run = claimed.run
         session = _Session()
         try:
@@ -75,9 +75,9 @@ class Dispatcher:
             self._platform.live_runs.let_go(run.id)
             raise
         except SimulatorFault as fault:
-            ending = self._faulted(run, session, fault)
+            ending = self._fault_ending(run, session, fault)
         except BudgetExceeded:  # of the user's model; the batch ends by it, and cancels its other runs
-            ending = self._out_of_budget(run, session)
+            ending = self._budget_ending(run, session)
         except SecretUnreadable as error:
             ending = Ending(
                 status=RunStatus.FAILED,
@@ -89,15 +89,15 @@ class Dispatcher:
             ending = Ending(
                 status=RunStatus.FAILED,
                 error_class=ErrorClass.INTERNAL_ERROR.value,
-                error_json={"detail": "the platform failed; its log has the reason"},
+                error_json={"detail": "the platform failed; see the server's log"},
             )
         await self._end(run, ending, session)
 
-    async def _converse(self, claimed: Claimed, session: _Session) -> DispatchFailed | None:
+    async def _converse(self, claimed: ClaimedRun, session: _Session) -> DispatchFailed | None:
         seed = claimed.run.seed
         session.is_conversation = seed.is_conversation
         turn = 0
-        words = await self._said_next(claimed, session, turn)
+        words = await self._next_user_message(claimed, session, turn)
         while words is not None:
             session.history.append(Message(role="user", content=words))
             if turn and seed.needs_model and is_ended_by(seed.termination_keyword, words):
@@ -110,15 +110,15 @@ class Dispatcher:
                 session.warnings += outcome.reply.soft_warnings if outcome.reply is not None else ()
                 session.ended_by = "agent_failed"
                 return outcome
-            self._take_in(session, outcome.reply, turn)
+            self._record_reply(session, outcome.reply, turn)
             if is_ended_by(seed.termination_keyword, outcome.reply.final_response):
                 session.ended_by = "agent_keyword"
                 break
             turn += 1
-            words = await self._said_next(claimed, session, turn)
+            words = await self._next_user_message(claimed, session, turn)
         return None
 
-    async def _said_next(self, claimed: Claimed, session: _Session, turn: int) -> str | None:
+    async def _next_user_message(self, claimed: ClaimedRun, session: _Session, turn: int) -> str | None:
         """What the user says on this turn, the first being 0; None where there is no such turn."""
         seed = claimed.run.seed
         if not turn:
@@ -148,7 +148,7 @@ class Dispatcher:
             session.history.append(Message(role="user", content=said.words.message))
         return None
 
-    async def _send(self, claimed: Claimed, envelope: Envelope) -> Outcome:
+    async def _send(self, claimed: ClaimedRun, envelope: Envelope) -> Outcome:
         agent = claimed.agent
         scenario = scenario_of(claimed.run.seed)
         if agent.definition.is_code:
@@ -162,7 +162,7 @@ class Dispatcher:
             )
         return await self._client.dispatch(target_of(self._platform, agent), envelope)
 
-    def _take_in(self, session: _Session, reply: AgentReply, turn: int) -> None:
+    def _record_reply(self, session: _Session, reply: AgentReply, turn: int) -> None:
         prefix = f"turn {turn + 1}: " if turn else ""
         session.warnings += [prefix + warning for warning in reply.soft_warnings]
         session.is_thin |= reply.is_thin
@@ -176,7 +176,7 @@ class Dispatcher:
         session.history = after_turn(session.history, messages, reply.final_response)
         session.last = reply
 
-    def _envelope(self, claimed: Claimed, seed: Seed, said: str, session: _Session) -> Envelope:
+    def _envelope(self, claimed: ClaimedRun, seed: Seed, said: str, session: _Session) -> Envelope:
         run = claimed.run
         # Code starts anew on every turn and remembers nothing: it is always told what was said.
         is_told = seed.is_conversation and (seed.memory_mode == "replay" or claimed.agent.definition.is_code)
@@ -195,21 +195,21 @@ class Dispatcher:
             variation=seed.variation,
         )
 
-    def _faulted(self, run: Run, session: _Session, fault: SimulatorFault) -> Ending:
+    def _fault_ending(self, run: Run, session: _Session, fault: SimulatorFault) -> Ending:
         """What was said until then is kept. The agent is not judged by it."""
         session.ended_by, session.reason = "simulator_fault", str(fault)
         return Ending(
             status=RunStatus.FAILED,
             final_response=session.last.final_response if session.last is not None else None,
             messages=[message.as_json() for message in session.history],
-            metadata=self._platform.live_runs.models.told_in(run.id, None),
+            metadata=self._platform.live_runs.models.add_to_metadata(run.id, None),
             error_class=ErrorClass.SIMULATOR_FAULT.value,
             error_json=fault.as_json(),
             judge_error=str(fault),  # so that people see it; it counts for and against nobody
             conversation=self._conversation(run, session),
         )
 
-    def _out_of_budget(self, run: Run, session: _Session) -> Ending:
+    def _budget_ending(self, run: Run, session: _Session) -> Ending:
         """Cancelled, as the batch's other runs are, but with what was said."""
         session.ended_by, session.reason = "budget", batches.SPENT
         return Ending(
@@ -230,7 +230,7 @@ class Dispatcher:
         )
 
     def _ending(self, run: Run, session: _Session, failed: DispatchFailed | None) -> Ending:
-        told_in = self._platform.live_runs.models.told_in
+        add_to_metadata = self._platform.live_runs.models.add_to_metadata
         messages: list[Json] = [message.as_json() for message in session.history]
         if failed is not None:
             sent = failed.reply  # read, but against the response contract: its author wants to see it
@@ -239,7 +239,7 @@ class Dispatcher:
                 status=RunStatus.FAILED,
                 final_response=sent.final_response if sent is not None else None,
                 messages=messages if session.is_conversation else told,
-                metadata=told_in(run.id, sent.metadata if sent is not None else None),
+                metadata=add_to_metadata(run.id, sent.metadata if sent is not None else None),
                 error_class=failed.error_class.value,
                 error_json=failed.as_json(),
                 conversation=self._conversation(run, session),
@@ -249,7 +249,7 @@ class Dispatcher:
             status=RunStatus.COMPLETED,
             final_response=session.last.final_response,
             messages=messages if session.is_conversation else session.last.messages_json(),
-            metadata=told_in(run.id, session.last.metadata),
+            metadata=add_to_metadata(run.id, session.last.metadata),
             conversation=self._conversation(run, session),
         )
 
@@ -257,7 +257,7 @@ class Dispatcher:
         """The world is closed first, so that the verdict is about all that ever happens in it."""
         is_thin = session.is_thin and ending.status is RunStatus.COMPLETED
         thin = [NO_MESSAGES] if is_thin else []
-        whole = replace(ending, soft_warnings=[*_listed(run.soft_warnings), *session.warnings, *thin])
+        whole = replace(ending, soft_warnings=[*_as_list(run.soft_warnings), *session.warnings, *thin])
         for _ in range(END_TRIES):
             try:
                 await self._platform.live_runs.close(run.id)
@@ -296,5 +296,5 @@ def target_of(platform: Platform, agent: Agent) -> AgentTarget:
     )
 
 
-def _listed(value: Json) -> list[Json]:
+def _as_list(value: Json) -> list[Json]:
     return value if isinstance(value, list) else []

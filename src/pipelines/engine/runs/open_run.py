@@ -16,12 +16,12 @@ from pipelines.core.tools.live_tools import REPLAY
 from pipelines.core.tools.passthrough_choice import FIELDS as PASSTHROUGH_FIELDS
 from pipelines.core.tools.passthrough_choice import Passthrough, read_passthrough
 from pipelines.engine.endpoints.bind_endpoints import refuse_drift
-from pipelines.engine.endpoints.prepare_cassette import check_cassette, ready_cassette
+from pipelines.engine.endpoints.prepare_cassette import check_cassette, prepare_cassette
 from pipelines.engine.find import find_agent, find_run
 from pipelines.engine.judging.judge_run import judge_and_end
 from pipelines.engine.models.ask_model_for_reply import refuse_without_model
 from pipelines.engine.platform import Platform, later
-from pipelines.engine.tools.check_rules import check_rules
+from pipelines.engine.simulation.check_rules import check_rules
 from pipelines.storage.accounts.keys import hash_of
 from pipelines.storage.agents import authored_rules
 from pipelines.storage.database.connection import Connection
@@ -42,7 +42,7 @@ class OpenedRun:
 
 async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> OpenedRun:
     """A run whose tools answer at once: the caller plays the agent and finishes it."""
-    asked = _read(body)
+    asked = _read_request(body)
     agent_id, task_id = asked.agent_id, asked.task_id
     agent = await find_agent(platform, org_id, agent_id)
     if agent.status == "draft":
@@ -92,9 +92,11 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
 
     new = await platform.database.read(prepare)
     await platform.live_runs.make_ready(new)
-    told = await platform.database.read(lambda connection: platform.live_runs.unenforced(connection, new))
+    told = await platform.database.read(
+        lambda connection: platform.live_runs.unenforced_warnings(connection, new)
+    )
     new = replace(new, soft_warnings=[*told])
-    await ready_cassette(platform, org_id, asked.passthrough)
+    await prepare_cassette(platform, org_id, asked.passthrough)
     run_id = await platform.database.write(lambda connection: runs.add_run(connection, new))
     platform.live_runs.expect_end(run_id, began + platform.manual_run_ttl_s)
     return OpenedRun(run=await find_run(platform, org_id, run_id), token=token)
@@ -121,7 +123,7 @@ async def finish_run(platform: Platform, org_id: int, run_id: int, body: JsonObj
         metadata=reply.metadata,
         soft_warnings=[*before, *reply.soft_warnings],
     )
-    return await _end(platform, run, ending)
+    return await _end_run(platform, run, ending)
 
 
 async def cancel_run(platform: Platform, org_id: int, run_id: int) -> Run:
@@ -134,10 +136,10 @@ async def cancel_run(platform: Platform, org_id: int, run_id: int) -> Run:
         ):
             return await find_run(platform, org_id, run_id)
         run = await find_run(platform, org_id, run_id)  # claimed meanwhile: it is under way now
-    return await _end(platform, run, Ending(status=RunStatus.CANCELLED))
+    return await _end_run(platform, run, Ending(status=RunStatus.CANCELLED))
 
 
-async def _end(platform: Platform, run: Run, ending: Ending) -> Run:
+async def _end_run(platform: Platform, run: Run, ending: Ending) -> Run:
     if run.status is not RunStatus.RUNNING:
         raise RunNotActive(f"Run {run.id} has already ended ({run.status.value}).")
     await platform.live_runs.close(run.id)
@@ -153,7 +155,7 @@ async def _end(platform: Platform, run: Run, ending: Ending) -> Run:
     return await find_run(platform, run.org_id, run.id)
 
 
-class _Asked(NamedTuple):
+class _RunRequest(NamedTuple):
     agent_id: int
     task_id: int
     now: str | None  # in the run's world, when the caller wants another than the task's own
@@ -161,7 +163,7 @@ class _Asked(NamedTuple):
     passthrough: Passthrough
 
 
-def _read(body: JsonObject) -> _Asked:
+def _read_request(body: JsonObject) -> _RunRequest:
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
     fields.refuse_unknown(
@@ -177,4 +179,4 @@ def _read(body: JsonObject) -> _Asked:
     passthrough = read_passthrough(fields)
     if problems or agent_id is None or task_id is None:
         raise Refused(problems, "the run")
-    return _Asked(agent_id, task_id, now, fault_seed, passthrough)
+    return _RunRequest(agent_id, task_id, now, fault_seed, passthrough)

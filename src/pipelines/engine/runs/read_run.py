@@ -8,7 +8,7 @@ from pipelines.engine.find import find_run
 from pipelines.engine.models.model_costs import costs_of_run
 from pipelines.engine.platform import Platform
 from pipelines.engine.reviews.decide_run import review_of_run
-from pipelines.engine.reviews.read_reviews import Looker
+from pipelines.engine.reviews.read_reviews import Caller
 from pipelines.storage.agents.code import output_of_run
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.trace_rows import counts_of_run, trace_of_run, updates_of_run
@@ -17,15 +17,15 @@ from pipelines.storage.runs.runs import Run
 from pipelines.storage.tasks.datasets import whole_odyssey_seed, world_by_hash
 
 
-async def read_run(platform: Platform, looker: Looker, run_id: int) -> JsonObject:
+async def read_run(platform: Platform, caller: Caller, run_id: int) -> JsonObject:
     """The run, the whole seed it was given, the counts of its calls, and what people made of it."""
-    run = await find_run(platform, looker.org_id, run_id)
+    run = await find_run(platform, caller.org_id, run_id)
     seed, counts, asked, review = await platform.database.read(
         lambda connection: (
             whole_odyssey_seed(connection, run),
             counts_of_run(connection, run.id),
             asked_of_tasks(connection, [run.task_id])[run.task_id],
-            review_of_run(platform, connection, looker, run.id),
+            review_of_run(platform, connection, caller, run.id),
         )
     )
     own = run.as_json() | asked.as_json()
@@ -70,12 +70,12 @@ def _world_at(connection: Connection, run: Run, step: int | None) -> JsonObject:
     if step is not None and not 0 <= step <= last:
         raise Refused([Problem(path="step", message=f"must be between 0 and {last}")], "the query")
     upto = last if step is None else step
-    log = [body for sequence, text in rows if sequence <= upto and text for body in _updates(text)]
+    log = [body for sequence, text in rows if sequence <= upto and text for body in _parse_updates(text)]
     world = World.from_initial_state(world_by_hash(connection, run.world_hash))
     ledger = fold(world, map(update_from_json, log))
     flags: list[Json] = list(ledger.flags())
     return {"run_id": run.id, "step": upto, "state": ledger.as_state(), "flags": flags}
 
 
-def _updates(text: str) -> list[JsonObject]:
+def _parse_updates(text: str) -> list[JsonObject]:
     return loads_own(text)  # type: ignore[return-value]  # written by us as a list of objects

@@ -20,7 +20,7 @@ from pipelines.core.tools.trace_row import TOOL_CALL, TraceRow
 from pipelines.engine.judging.read_judges import calibration_of_run
 from pipelines.engine.platform import Platform
 from pipelines.engine.reviews.decide_run import review_of_run
-from pipelines.engine.reviews.read_reviews import Looker
+from pipelines.engine.reviews.read_reviews import Caller
 from pipelines.storage.agents.agents import agent_by_id
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.trace_rows import row_at
@@ -44,7 +44,7 @@ START, END = "0", "end"
 MOST_FOUND = 500  # steps that a search names
 SEARCH_S = 1.0  # of one search; the next goes on where it stopped
 #: What an agent reports of its own words: a transcript then adds nothing but what the user said.
-_REPORTED = frozenset(("assistant_message", "thinking", "subagent_message", "subagent_final"))
+_REPORTED_KINDS = frozenset(("assistant_message", "thinking", "subagent_message", "subagent_final"))
 
 
 class TimelineItem(NamedTuple):
@@ -70,10 +70,10 @@ class Timeline:
         items = [TimelineItem(START, "start")]
         for step in self.steps:
             while step.kind == TOOL_CALL and waiting and waiting[-1][1] <= calls:
-                items.append(_message(waiting.pop()[0]))
+                items.append(_message_item(waiting.pop()[0]))
             calls += step.kind == TOOL_CALL
             items.append(TimelineItem(str(step.sequence), "step", step))
-        items += [_message(index) for index, _ in reversed(waiting)]
+        items += [_message_item(index) for index, _ in reversed(waiting)]
         return items + ([TimelineItem(END, "end")] if self.has_ended else [])
 
     @property
@@ -81,7 +81,7 @@ class Timeline:
         return self.run.status not in (RunStatus.PENDING, RunStatus.RUNNING)
 
     @cached_property
-    def places(self) -> dict[str, int]:
+    def positions(self) -> dict[str, int]:
         return {item.name: place for place, item in enumerate(self.items)}
 
     @cached_property
@@ -112,7 +112,7 @@ class Timeline:
         """Of the transcript, what no other line of the timeline says."""
         tools = [step.tool_name or "" for step in self.steps if step.kind == TOOL_CALL]
         placed = (place_messages(self.messages, tools) or []) if self.has_placed else []
-        is_reported = any(step.kind in _REPORTED for step in self.steps)
+        is_reported = any(step.kind in _REPORTED_KINDS for step in self.steps)
         asked = next((index for index, each in enumerate(self.messages) if each.role == "user"), None)
         last = len(self.messages) - 1
         return [
@@ -148,7 +148,7 @@ class RunInFull(NamedTuple):
     asked_models: list[PurposeCost]  # what models were asked for it, by whom
 
 
-class Shown(NamedTuple):
+class TimelineView(NamedTuple):
     """What a page shows of a timeline."""
 
     window: range
@@ -156,19 +156,19 @@ class Shown(NamedTuple):
 
 
 async def read_run_page(
-    platform: Platform, looker: Looker, run_id: int, choose: Callable[[Timeline], Shown]
+    platform: Platform, caller: Caller, run_id: int, choose: Callable[[Timeline], TimelineView]
 ) -> RunInFull:
     """The run with the rows of one window of its timeline, in short, and one step in full."""
 
     def read(connection: Connection) -> RunInFull:
-        timeline = _timeline(connection, looker.org_id, run_id)
+        timeline = _timeline(connection, caller.org_id, run_id)
         run, shown = timeline.run, choose(timeline)
         agent = agent_by_id(connection, org_id=run.org_id, agent_id=run.agent_id, version=run.agent_version)
         return RunInFull(
             timeline,
             asked_of_tasks(connection, [run.task_id])[run.task_id],
             agent.definition.name if agent is not None else None,
-            review_of_run(platform, connection, looker, run.id),
+            review_of_run(platform, connection, caller, run.id),
             list(runs.past_verdicts(connection, run.id)),
             shown.window,
             _briefs(connection, timeline, shown.window),
@@ -205,7 +205,7 @@ async def read_step(
 
 
 def step_in(connection: Connection, timeline: Timeline, name: str, *, with_world: bool) -> StepInFull:
-    place = timeline.places.get(name)
+    place = timeline.positions.get(name)
     if place is None:
         raise NotFound(f"Run {timeline.run.id} has no step {name[:40]}.")
     item = timeline.items[place]
@@ -216,7 +216,7 @@ def step_in(connection: Connection, timeline: Timeline, name: str, *, with_world
             world = _world(connection, timeline.run, timeline.world_step(place))
         except (InvalidUpdate, ValueError, KeyError) as error:
             problem = f"The log does not fit the world it started from: {error}"
-    return StepInFull(timeline, place, row, _rule(timeline.run, row), world, problem)
+    return StepInFull(timeline, place, row, _rule_words(timeline.run, row), world, problem)
 
 
 async def read_entity(
@@ -233,17 +233,19 @@ async def read_entity(
     return await platform.database.read(read)
 
 
-class Found(NamedTuple):
+class StepsFound(NamedTuple):
     names: list[str]  # of steps in the order of the timeline
     searched: int | None  # up to which row, where the search stopped before the last
     more: bool  # whether there are more than are named
 
 
-async def search_steps(platform: Platform, org_id: int, run_id: int, words: str, after: int = 0) -> Found:
+async def search_steps(
+    platform: Platform, org_id: int, run_id: int, words: str, after: int = 0
+) -> StepsFound:
     """Steps whose arguments, reply or event contain the words as they stand in JSON."""
     needle = dumps(words).decode()[1:-1]
 
-    def read(connection: Connection) -> Found:
+    def read(connection: Connection) -> StepsFound:
         timeline = _timeline(connection, org_id, run_id)
         last = max((step.sequence for step in timeline.steps), default=0)
         hits: list[int] = []
@@ -252,9 +254,9 @@ async def search_steps(platform: Platform, org_id: int, run_id: int, words: str,
             found = rows_with(connection, run_id, needle, after=place, most=MOST_FOUND + 1 - len(hits))
             hits += found.sequences
             place = found.searched
-        names = {*map(str, hits[:MOST_FOUND]), *_said(timeline, words)}
-        ordered = sorted(names, key=timeline.places.__getitem__)
-        return Found(ordered, place if place < last else None, len(hits) > MOST_FOUND)
+        names = {*map(str, hits[:MOST_FOUND]), *_matching_texts(timeline, words)}
+        ordered = sorted(names, key=timeline.positions.__getitem__)
+        return StepsFound(ordered, place if place < last else None, len(hits) > MOST_FOUND)
 
     return await platform.database.read(read)
 
@@ -293,14 +295,14 @@ def _world(connection: Connection, run: Run, upto: int) -> WorldAfter:
     return world_after(world, step_log(connection, run.id, upto), upto)
 
 
-def _rule(run: Run, row: TraceRow | None) -> str | None:
+def _rule_words(run: Run, row: TraceRow | None) -> str | None:
     if row is None or row.matched_rule_index is None:
         return None
     rules = run.seed.failure_rules
     return rule_in_words(rules[row.matched_rule_index]) if row.matched_rule_index < len(rules) else None
 
 
-def _said(timeline: Timeline, words: str) -> list[str]:
+def _matching_texts(timeline: Timeline, words: str) -> list[str]:
     """Of what is no row of the log: the instruction, messages, the answer."""
     wanted, run = words.casefold(), timeline.run
     texts = {START: run.seed.user_instruction, END: run.final_response or ""}
@@ -308,10 +310,10 @@ def _said(timeline: Timeline, words: str) -> list[str]:
     for name in texts:
         if name.startswith("m"):
             texts[name] = timeline.messages[int(name[1:])].text()
-    return [name for name, text in texts.items() if wanted in text.casefold() and name in timeline.places]
+    return [name for name, text in texts.items() if wanted in text.casefold() and name in timeline.positions]
 
 
-def _message(index: int) -> TimelineItem:
+def _message_item(index: int) -> TimelineItem:
     return TimelineItem(f"m{index}", "message", message=index)
 
 

@@ -30,7 +30,9 @@ async def run_changes(platform: Platform, org_id: int, run_id: int) -> list[Chan
 
 
 def _changes(connection: Connection, run: Run) -> list[Change]:
-    updates = [update for _, text in updates_of_run(connection, run.id) if text for update in _objects(text)]
+    updates = [
+        update for _, text in updates_of_run(connection, run.id) if text for update in _parse_updates(text)
+    ]
     if not updates:
         return []
     world = World.from_initial_state(world_by_hash(connection, run.world_hash))
@@ -41,13 +43,13 @@ def _changes(connection: Connection, run: Run) -> list[Change]:
     found: list[Change] = []
     for entity_type, id in touched:
         place = f"{entity_type}.{id}"
-        found += _of_entity(place, before.get(entity_type, id), after.get(entity_type, id))
+        found += _entity_changes(place, before.get(entity_type, id), after.get(entity_type, id))
     known = set(before.flags())
     found += [Change(kind="flag", place=flag) for flag in after.flags() if flag not in known]
     return found[: MOST_CHANGES + 1]
 
 
-def _of_entity(
+def _entity_changes(
     place: str, before: Mapping[str, Json] | None, after: Mapping[str, Json] | None
 ) -> Iterator[Change]:
     if before is None and after is not None:
@@ -64,5 +66,5 @@ def _of_entity(
                 yield Change(kind="changed", place=f"{place}.{name}", before=before[name], after=after[name])
 
 
-def _objects(text: str) -> list[JsonObject]:
+def _parse_updates(text: str) -> list[JsonObject]:
     return loads_own(text)  # type: ignore[return-value]  # written by us as a list of objects

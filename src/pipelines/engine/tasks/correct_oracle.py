@@ -19,7 +19,13 @@ from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own, ra
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.platform import Platform
 from pipelines.engine.tasks.fill_task_keys import name_dataset
-from pipelines.engine.tasks.upload_tasks import Checked, LargeRows, Surroundings, check_rows, surroundings_of
+from pipelines.engine.tasks.upload_tasks import (
+    AgentContext,
+    CheckedRows,
+    LargeRows,
+    agent_context,
+    check_rows,
+)
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.tasks import datasets, oracles, texts
 from pipelines.storage.tasks.datasets import Dataset, Task
@@ -36,7 +42,7 @@ class Corrected(NamedTuple):
     warnings: list[JsonObject]
 
 
-class _Found(NamedTuple):
+class _StoredTask(NamedTuple):
     task: Task
     dataset: Dataset
     world: str  # as text
@@ -49,10 +55,10 @@ async def correct_oracle(
     """The version that the task has now. One that changes nothing makes no new version."""
     asked = read_correction(body)
     for _ in range(MOST_TRIES):
-        found = await platform.database.read(partial(_find, org_id=org_id, task_id=task_id))
-        checked = await _checked(platform, org_id, found, asked)
-        corrected = await asyncio.to_thread(_written, found.task, checked)
-        warnings = [_placed(warning) for warning in checked.warnings if _is_of_oracle(warning)]
+        found = await platform.database.read(partial(_load_task, org_id=org_id, task_id=task_id))
+        checked = await _check_correction(platform, org_id, found, asked)
+        corrected = await asyncio.to_thread(_corrected_seed, found.task, checked)
+        warnings = [_warning_json(warning) for warning in checked.warnings if _concerns_oracle(warning)]
         if corrected.text.hash == found.task.seed_hash:
             return Corrected(found.version, warnings)
         version = await _store(platform, found.task, corrected, asked, asked.by or who)
@@ -84,7 +90,7 @@ async def read_oracles(platform: Platform, org_id: int, task_id: int) -> list[Js
     return await platform.database.read(read)
 
 
-def _find(connection: Connection, *, org_id: int, task_id: int) -> _Found:
+def _load_task(connection: Connection, *, org_id: int, task_id: int) -> _StoredTask:
     task = datasets.task_by_id(connection, org_id=org_id, task_id=task_id)
     if task is None:
         raise NotFound(f"There is no task {task_id}.")
@@ -92,26 +98,30 @@ def _find(connection: Connection, *, org_id: int, task_id: int) -> _Found:
     if dataset is None:  # it is no dataset that somebody uploaded
         raise Conflict(f"Task {task_id} belongs to a matrix: change its scenario instead.")
     world = datasets.world_text(connection, task.world_hash)
-    return _Found(task, dataset, world, oracles.present_version(connection, task_id))
+    return _StoredTask(task, dataset, world, oracles.present_version(connection, task_id))
 
 
-async def _checked(platform: Platform, org_id: int, found: _Found, asked: Correction) -> Checked:
+async def _check_correction(
+    platform: Platform, org_id: int, found: _StoredTask, asked: Correction
+) -> CheckedRows:
     rows = await asyncio.to_thread(_rows, found, asked)
-    around = Surroundings()
+    around = AgentContext()
     if found.dataset.agent_id is not None:
-        around = await surroundings_of(platform, org_id, found.dataset.agent_id) or around
+        around = await agent_context(platform, org_id, found.dataset.agent_id) or around
     problems = list(asked.problems)
     try:
         return await check_rows(platform, org_id, rows, around, problems)
     except Refused as refused:
-        ours = [_of_oracle(problem) for problem in refused.problems if _is_asked(problem, problems)]
+        ours = [
+            _relative_to_oracle(problem) for problem in refused.problems if _is_correctable(problem, problems)
+        ]
         if ours:
             raise Refused(ours, "the oracle") from None
     # What else the task says cannot be corrected here: the agent has changed since it was uploaded.
-    return await check_rows(platform, org_id, rows, Surroundings(), [])
+    return await check_rows(platform, org_id, rows, AgentContext(), [])
 
 
-def _rows(found: _Found, asked: Correction) -> Json | LargeRows:
+def _rows(found: _StoredTask, asked: Correction) -> Json | LargeRows:
     seed = replace(found.task.seed, drawn_as=None, coding_scenario=None)
     (row,) = tasks_as_rows([seed])
     row = {name: value for name, value in (row | asked.axes).items() if value is not None}
@@ -120,38 +130,38 @@ def _rows(found: _Found, asked: Correction) -> Json | LargeRows:
     return LargeRows(data=dumps({"rows": [row | {"state": raw_json(found.world)}]}), format=None)
 
 
-def _is_asked(problem: Problem, problems: list[Problem]) -> bool:
+def _is_correctable(problem: Problem, problems: list[Problem]) -> bool:
     return problem in problems or problem.column in ORACLE_AXES
 
 
-def _of_oracle(problem: Problem) -> Problem:
+def _relative_to_oracle(problem: Problem) -> Problem:
     return replace(problem, path=problem.path.removeprefix(_ROW), row=None, column=None)
 
 
-def _is_of_oracle(warning: JsonObject) -> bool:
+def _concerns_oracle(warning: JsonObject) -> bool:
     return warning.get("column") in ORACLE_AXES
 
 
-def _placed(warning: JsonObject) -> JsonObject:
+def _warning_json(warning: JsonObject) -> JsonObject:
     """`row 1, column expected_state, at /a` -> `/expected_state/a`"""
     inside = str(warning.get("path", "")).partition(", at ")[2]
     rest = {key: value for key, value in warning.items() if key not in ("path", "row", "column")}
     return {"path": f"/{warning['column']}{inside}", **rest}
 
 
-class _Written(NamedTuple):
+class _NewSeed(NamedTuple):
     text: Text
     oracle_hash: str
 
 
-def _written(task: Task, checked: Checked) -> _Written:
+def _corrected_seed(task: Task, checked: CheckedRows) -> _NewSeed:
     (seed,) = checked.seeds
     body = corrected_body(task.odyssey_seed(), seed.as_json(), task.world_hash)
-    return _Written(texts.named(dumps(body)), oracle_hash(body))
+    return _NewSeed(texts.named(dumps(body)), oracle_hash(body))
 
 
 async def _store(
-    platform: Platform, task: Task, corrected: _Written, asked: Correction, by: str
+    platform: Platform, task: Task, corrected: _NewSeed, asked: Correction, by: str
 ) -> int | None:
     database, now, text = platform.database, platform.now(), corrected.text
     missing = await database.read(partial(texts.missing_texts, hashes=[text.hash]))

@@ -48,10 +48,10 @@ async def name_dataset(platform: Platform, dataset_id: int) -> None:
             continue
         content = await platform.database.read(partial(task_keys.content_of, dataset_id=dataset_id))
         change = partial(task_keys.finish_naming, dataset_id=dataset_id, content=content)
-        is_done = await platform.database.write_part(change) or not await _is_left(platform, dataset_id)
+        is_done = await platform.database.write_part(change) or not await _is_unfinished(platform, dataset_id)
 
 
-async def _is_left(platform: Platform, dataset_id: int) -> bool:
+async def _is_unfinished(platform: Platform, dataset_id: int) -> bool:
     """Another node may have finished it."""
     found = await platform.database.read(partial(task_keys.dataset_to_name, after=dataset_id - 1))
     return found == dataset_id

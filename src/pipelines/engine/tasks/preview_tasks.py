@@ -13,16 +13,16 @@ from pipelines.engine.tasks.upload_tasks import (
     CHECKING_BYTES,
     CHECKING_S,
     MEBIBYTE,
+    AgentContext,
     LargeRows,
     SmallFile,
-    Surroundings,
-    surroundings_of,
+    agent_context,
 )
 from pipelines.processes.jobs import MOST_WARNING_S
 from pipelines.processes.pool import Job
 from pipelines.wire.errors import NotFound
 
-MOST_TOLD_BYTES = 8 * MEBIBYTE  # fifty rows, a thousand problems and warnings
+MOST_RESULT_BYTES = 8 * MEBIBYTE  # fifty rows, a thousand problems and warnings
 
 
 async def preview_tasks(
@@ -34,29 +34,33 @@ async def preview_tasks(
     naming: ColumnNaming,
 ) -> JsonObject:
     """What `core.upload_preview` tells of a file, checked against an agent where one is named."""
-    around = Surroundings()
+    around = AgentContext()
     if agent_id is not None:
-        found = await surroundings_of(platform, org_id, agent_id)
+        found = await agent_context(platform, org_id, agent_id)
         if found is None:
             raise NotFound(f"There is no agent {agent_id}.")
         around = found
     coding = await coding_context(platform, org_id, is_http_agent=around.is_http_agent)
     if isinstance(rows, SmallFile):
-        return await platform.plan_readers.run(partial(_here, rows, around, naming, coding), owner=org_id)
+        return await platform.plan_readers.run(
+            partial(_preview_here, rows, around, naming, coding), owner=org_id
+        )
     asked: JsonObject = {
         "format": rows.format,
         "definition": around.definition_text,
         "naming": naming.as_json(),
         "coding": coding.as_json(),
     }
-    job = Job("preview_rows", asked, CHECKING_S, MOST_TOLD_BYTES, CHECKING_BYTES)
+    job = Job("preview_rows", asked, CHECKING_S, MOST_RESULT_BYTES, CHECKING_BYTES)
     (text,) = await platform.upload_helpers.run(job, rows.data, owner=org_id)
     told = loads_own(text)
     assert isinstance(told, dict)
     return told
 
 
-def _here(rows: SmallFile, around: Surroundings, naming: ColumnNaming, coding: CodingContext) -> JsonObject:
+def _preview_here(
+    rows: SmallFile, around: AgentContext, naming: ColumnNaming, coding: CodingContext
+) -> JsonObject:
     return preview_upload(
         rows.data,
         format=rows.format,

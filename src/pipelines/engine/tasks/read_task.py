@@ -64,7 +64,7 @@ class TaskInWords:
     reading: Reading | None
 
 
-class _Stored(NamedTuple):
+class _StoredTask(NamedTuple):
     task: Task
     world: JsonObject | None
     world_size: int
@@ -86,19 +86,19 @@ async def read_task(platform: Platform, org_id: int, task_id: int, agent_id: int
     except NotFound:
         dataset = None
     by = agent_id or (dataset.agent_id if dataset is not None else None)
-    stored = await platform.database.read(lambda connection: _stored(connection, org_id, task, by))
-    return await platform.plan_readers.run(lambda: _in_words(stored, dataset), owner=org_id)
+    stored = await platform.database.read(lambda connection: _load_task(connection, org_id, task, by))
+    return await platform.plan_readers.run(lambda: _describe_task(stored, dataset), owner=org_id)
 
 
-def _stored(connection: Connection, org_id: int, task: Task, agent_id: int | None) -> _Stored:
+def _load_task(connection: Connection, org_id: int, task: Task, agent_id: int | None) -> _StoredTask:
     size = datasets.world_size(connection, task.world_hash)
     agent = agents.agent_by_id(connection, org_id=org_id, agent_id=agent_id) if agent_id is not None else None
     world = datasets.world_by_hash(connection, task.world_hash) if size <= LARGEST_WORLD else None
     translated = rules_now(connection, task.dataset_id, task.seed.behavior_instructions)
-    return _Stored(task, world, size, oracles.present_version(connection, task.id), agent, translated)
+    return _StoredTask(task, world, size, oracles.present_version(connection, task.id), agent, translated)
 
 
-def _in_words(stored: _Stored, dataset: Dataset | None) -> TaskInWords:
+def _describe_task(stored: _StoredTask, dataset: Dataset | None) -> TaskInWords:
     body = stored.task.odyssey_seed()
     seed = Seed.from_stored(body | ({"initial_state": stored.world} if stored.world else {}))
     agent = stored.agent

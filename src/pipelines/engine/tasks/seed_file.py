@@ -7,7 +7,7 @@ from pipelines.core.tasks.seed_text import SeedText, parse_seed_text
 from pipelines.processes.parts_in_file import PartsInFile
 
 
-class SeedsInFile(Sequence[SeedText]):
+class SeedsFile(Sequence[SeedText]):
     """What the job `upload_rows` gave: a part for each seed, and one more."""
 
     def __init__(self, parts: PartsInFile) -> None:

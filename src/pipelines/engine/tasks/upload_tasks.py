@@ -26,7 +26,8 @@ from pipelines.engine.coding.edit_coding_scenarios import coding_context, with_s
 from pipelines.engine.find import find_dataset
 from pipelines.engine.live.time_limit import has_time
 from pipelines.engine.platform import Platform
-from pipelines.engine.tasks.seed_file import SeedsInFile
+from pipelines.engine.tasks.seed_file import SeedsFile
+from pipelines.engine.tasks.store_texts import store_texts
 from pipelines.processes.jobs import MOST_WARNING_S
 from pipelines.processes.parts_in_file import PartsInFile
 from pipelines.processes.pool import Input, Job
@@ -47,7 +48,7 @@ MOST_SEEDS_BYTES = 1024 * MEBIBYTE  # as texts: far past what an upload makes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Uploaded:
+class UploadedDataset:
     dataset: Dataset
     task_ids: list[int]
     warnings: list[JsonObject]  # what is taken, but may not do what its author hopes
@@ -82,14 +83,16 @@ class SmallFile:
 Rows: TypeAlias = Json | SmallFile | LargeRows
 
 
-class Checked(NamedTuple):
+class CheckedRows(NamedTuple):
     seeds: Sequence[Seed | SeedText]
     warnings: list[JsonObject]
     notes: list[str]
     sentences: list[JsonObject]
 
-    def uploaded(self, dataset: Dataset, task_ids: list[int], *, is_reused: bool = False) -> Uploaded:
-        return Uploaded(
+    def as_uploaded(
+        self, dataset: Dataset, task_ids: list[int], *, is_reused: bool = False
+    ) -> UploadedDataset:
+        return UploadedDataset(
             dataset=dataset,
             task_ids=task_ids,
             warnings=self.warnings,
@@ -100,7 +103,7 @@ class Checked(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Surroundings:
+class AgentContext:
     """What rows are checked against: nothing without an agent."""
 
     tools: tuple[Tool, ...] | None = None
@@ -119,41 +122,45 @@ async def create_dataset(
     rows: Rows,
     reuse: Json = None,
     naming: ColumnNaming = DEFAULT_NAMING,
-) -> Uploaded:
+) -> UploadedDataset:
     """With `reuse`, the dataset of the same name, agent and content is given back where there is one."""
     problems = _name_problems(name) + _agent_id_problems(agent_id) + _reuse_problems(reuse)
-    around = Surroundings()
+    around = AgentContext()
     if isinstance(agent_id, int) and not problems:
-        found = await surroundings_of(platform, org_id, agent_id)
+        found = await agent_context(platform, org_id, agent_id)
         if found is None:
             raise NotFound(f"There is no agent {agent_id}.")
         around = found
     checked = await check_rows(platform, org_id, rows, around, problems, naming)
     now = platform.now()
     of_agent = agent_id if isinstance(agent_id, int) else None
-    if reuse and (same := await _same(platform, org_id, str(name), of_agent, checked.seeds)) is not None:
+    if (
+        reuse
+        and (same := await _find_same_dataset(platform, org_id, str(name), of_agent, checked.seeds))
+        is not None
+    ):
         dataset = await find_dataset(platform, org_id, same)
         ids = await platform.database.read(partial(datasets.task_ids_of, dataset_id=same))
-        return checked.uploaded(dataset, ids, is_reused=True)
+        return checked.as_uploaded(dataset, ids, is_reused=True)
 
     def add_dataset(connection: Connection) -> int:
         return datasets.add_dataset(connection, org_id=org_id, name=str(name), agent_id=of_agent, now=now)
 
     dataset, task_ids = await _store(platform, org_id, checked.seeds, add_dataset, now)
-    return checked.uploaded(dataset, task_ids)
+    return checked.as_uploaded(dataset, task_ids)
 
 
-async def append_tasks(platform: Platform, org_id: int, dataset_id: int, rows: Rows) -> Uploaded:
+async def append_tasks(platform: Platform, org_id: int, dataset_id: int, rows: Rows) -> UploadedDataset:
     dataset = await find_dataset(platform, org_id, dataset_id)
-    around = Surroundings()
+    around = AgentContext()
     if dataset.agent_id is not None:
         # An agent that was deleted meanwhile leaves nothing to check against.
-        around = await surroundings_of(platform, org_id, dataset.agent_id) or around
+        around = await agent_context(platform, org_id, dataset.agent_id) or around
     checked = await check_rows(platform, org_id, rows, around, [])
     dataset, task_ids = await _store(
         platform, org_id, checked.seeds, lambda connection: dataset_id, platform.now()
     )
-    return checked.uploaded(dataset, task_ids)
+    return checked.as_uploaded(dataset, task_ids)
 
 
 async def export_tasks_as_csv(platform: Platform, dataset_id: int) -> AsyncIterator[bytes]:
@@ -233,13 +240,13 @@ def _agent_id_problems(agent_id: Json) -> list[Problem]:
     return [Problem(path="/agent_id", message="must be the id of an agent, or left out")]
 
 
-async def surroundings_of(platform: Platform, org_id: int, agent_id: int) -> Surroundings | None:
+async def agent_context(platform: Platform, org_id: int, agent_id: int) -> AgentContext | None:
     agent = await platform.database.read(
         lambda connection: agents.agent_by_id(connection, org_id=org_id, agent_id=agent_id)
     )
     if agent is None:
         return None
-    return Surroundings(
+    return AgentContext(
         tools=agent.definition.tools,
         ledger_schema=agent.definition.ledger_schema,
         rules=agent.definition.rules,
@@ -252,15 +259,15 @@ async def check_rows(
     platform: Platform,
     org_id: int,
     rows: Rows,
-    around: Surroundings,
+    around: AgentContext,
     problems: list[Problem],
     naming: ColumnNaming = DEFAULT_NAMING,
-) -> Checked:
+) -> CheckedRows:
     """The seeds and what their author should know, or Refused with every problem."""
     coding = await coding_context(platform, org_id, is_http_agent=around.is_http_agent)
     try:
         if isinstance(rows, LargeRows):
-            checked = await _check_aside(platform, org_id, rows, around, naming, coding)
+            checked = await _check_in_helper(platform, org_id, rows, around, naming, coding)
         else:
             checked = await platform.plan_readers.run(
                 partial(_check_here, rows, around, naming, coding), owner=org_id
@@ -276,14 +283,14 @@ async def check_rows(
     return checked._replace(seeds=await with_scenarios(platform, org_id, checked.seeds), notes=notes)
 
 
-async def _check_aside(
+async def _check_in_helper(
     platform: Platform,
     org_id: int,
     rows: LargeRows,
-    around: Surroundings,
+    around: AgentContext,
     naming: ColumnNaming,
     coding: CodingContext,
-) -> Checked:
+) -> CheckedRows:
     asked: JsonObject = {
         "format": rows.format,
         "definition": around.definition_text,
@@ -293,12 +300,12 @@ async def _check_aside(
     job = Job("upload_rows", asked, CHECKING_S, MOST_SEEDS_BYTES, CHECKING_BYTES)
     parts = await platform.upload_helpers.run_into(PartsInFile(), job, rows.data, owner=org_id)
     told: Any = loads_own(parts[-1])
-    return Checked(SeedsInFile(parts), told["warnings"], told["notes"], told["sentences"])
+    return CheckedRows(SeedsFile(parts), told["warnings"], told["notes"], told["sentences"])
 
 
 def _check_here(
-    rows: Json | SmallFile, around: Surroundings, naming: ColumnNaming, coding: CodingContext
-) -> Checked:
+    rows: Json | SmallFile, around: AgentContext, naming: ColumnNaming, coding: CodingContext
+) -> CheckedRows:
     source, format = (rows.data, rows.format) if isinstance(rows, SmallFile) else (rows, TABLE)
     read = read_tasks(
         source,
@@ -316,16 +323,16 @@ def _check_here(
         rows=read.rows,
         rules=around.rules,
     )
-    return Checked(read.seeds, told.warnings, list(read.notes), told.sentences)
+    return CheckedRows(read.seeds, told.warnings, list(read.notes), told.sentences)
 
 
-async def _same(
+async def _find_same_dataset(
     platform: Platform, org_id: int, name: str, agent_id: int | None, seeds: Sequence[Seed | SeedText]
 ) -> int | None:
     """The dataset that was made of the same tasks."""
     content: str | None = None
     count = 0
-    while some := await asyncio.to_thread(_written, seeds, count):
+    while some := await asyncio.to_thread(_next_seed_texts, seeds, count):
         tasks = [written.task for written in some]
         count += len(tasks)
         content = fold_content(content, ((task.seed_hash, task.world_hash) for task in tasks))
@@ -372,17 +379,13 @@ async def _store_texts(
     """The tasks whose texts they are, and which were not there already."""
     tasks: list[NewTask] = []
     new_texts: list[str] = []
-    while written := await asyncio.to_thread(_written, seeds, len(tasks)):
-        bodies = {text.hash: text for seed in written for text in seed.texts}
-        missing = await platform.database.read(partial(texts.missing_texts, hashes=bodies))
-        for slice in texts.slices_of(text for name, text in bodies.items() if name in missing):
-            await platform.database.write_part(partial(texts.add_parts, parts=slice, now=platform.now()))
+    while written := await asyncio.to_thread(_next_seed_texts, seeds, len(tasks)):
+        new_texts += await store_texts(platform, (text for seed in written for text in seed.texts))
         tasks += [seed.task for seed in written]
-        new_texts += missing
     return tasks, new_texts
 
 
-def _written(seeds: Sequence[Seed | SeedText], start: int) -> list[WrittenSeed]:
+def _next_seed_texts(seeds: Sequence[Seed | SeedText], start: int) -> list[WrittenSeed]:
     """Some of them, from one on: as many as are stored together."""
     written: list[WrittenSeed] = []
     room = WRITTEN_CHARACTERS

@@ -1,1 +1,3 @@
-"""Whether this node runs uploaded code, and the workspaces it keeps ready for coding runs."""
+"""Whether this node runs uploaded code (`code_mode`), and the workspaces that it keeps ready for coding runs
+(`prepare_workspace`).
+"""

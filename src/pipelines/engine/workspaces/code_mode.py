@@ -17,7 +17,7 @@ ASK_AGAIN_S = 60.0  # a machine that was too busy to start a sandbox may have re
 HOW_TO_ALLOW = "PIPELINES_UNSAFE_CODE=yes runs it all the same, with the rights of the server."
 
 
-class Opened:
+class CodeSandboxes:
     """What runs code here, and installs what it requires."""
 
     def __init__(self, pool: SandboxPool, make_environments: Callable[[SandboxPool], Environments]) -> None:
@@ -65,11 +65,11 @@ class CodeMode:
         self._make_pool = make_pool
         self._make_environments = make_environments
         self._opening = asyncio.Lock()
-        self._opened: Opened | None = None
+        self._opened: CodeSandboxes | None = None
         self._refusal: str | None = None
         self._asks_again_at = 0.0
 
-    async def opened(self) -> Opened:
+    async def opened(self) -> CodeSandboxes:
         """What runs code here; CodeModeUnavailable, with the reason, where nothing does."""
         async with self._opening:
             if self._opened is None and monotonic() >= self._asks_again_at:
@@ -89,7 +89,7 @@ class CodeMode:
         except BaseException:  # a run that was cancelled meanwhile: nothing of the pool may stay behind
             await asyncio.shield(pool.close())
             raise
-        self._opened = Opened(pool, self._make_environments)
+        self._opened = CodeSandboxes(pool, self._make_environments)
 
     async def as_json(self) -> JsonObject:
         """For people: is there isolation, and if not, why."""

@@ -20,17 +20,17 @@ from pipelines.core.coding.scenario import ArchiveSeed, CodingScenario, FilesSee
 from pipelines.core.limits.fair_slots import SlotHolder
 from pipelines.core.text.json_text import JsonObject, canonical
 from pipelines.core.text.problems import Refused
-from pipelines.engine.workspaces.code_mode import CodeMode, Opened
+from pipelines.engine.workspaces.code_mode import CodeMode, CodeSandboxes
 from pipelines.engine.workspaces.share_workspaces import SharedWorkspaces, Sharing, WorkspaceLimits
 from pipelines.outbound.address_guard import GuardedBackend
 from pipelines.outbound.egress_proxy import Allowance, EgressProxy
 from pipelines.outbound.fetch_git import GitFetcher, TreeLimits
 from pipelines.sandbox import recipe
 from pipelines.sandbox.environments import CannotPrepare
-from pipelines.sandbox.function_box import proxied
+from pipelines.sandbox.function_box import proxy_variables
 from pipelines.sandbox.held_folders import HeldFolders, new_folder
 from pipelines.sandbox.shared_trees import SHARED, CannotShare
-from pipelines.sandbox.workspace_box import BoxFailed, WorkspaceBox, layout_of, opened_box
+from pipelines.sandbox.workspace_box import BoxFailed, WorkspaceBox, layout_of, open_box
 from pipelines.wire.errors import CodeModeUnavailable
 
 FORMAT = 1  # of what is kept: another one is another key
@@ -41,7 +41,7 @@ COMMITS_KNOWN_S = 60.0  # for how long a branch is taken to be where it was
 FAILED_FOR_S = 60.0  # a setup that failed is not tried again for each run of a batch
 
 
-class CannotMake(Exception):
+class WorkspaceFailed(Exception):
     """There is no workspace; the message says why, `output` is what the setup command printed."""
 
     def __init__(self, message: str, output: str = "") -> None:
@@ -50,13 +50,13 @@ class CannotMake(Exception):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Ready:
+class ReadyWorkspace:
     """A workspace that can be unpacked, and what its commands need."""
 
     folder: Path
     dependencies: Path | None
     facts: JsonObject  # commit, tree, files, bytes, source_commit, setup_output; notes, if there are some
-    opened: Opened
+    opened: CodeSandboxes
     empty: Path  # a folder without anything, for sandboxes without an agent
     shared: Path | None = None  # the workspace as a folder below each run's own; None: in the archives
 
@@ -86,43 +86,43 @@ class Workspaces:
         self._folders = HeldFolders(directory)
         self._making: dict[str, asyncio.Task[None]] = {}
         self._commits: dict[tuple[str, str], tuple[float, str]] = {}
-        self._failed: dict[str, tuple[float, CannotMake]] = {}
+        self._failed: dict[str, tuple[float, WorkspaceFailed]] = {}
 
     @asynccontextmanager
-    async def held(self, scenario: CodingScenario, org_id: int) -> AsyncIterator[Ready]:
+    async def held(self, scenario: CodingScenario, org_id: int) -> AsyncIterator[ReadyWorkspace]:
         """The scenario's workspace, kept from being removed. Raises CannotMake, CodeModeUnavailable."""
         opened = await self._code_mode.opened()
         if opened.is_unsafe:
-            raise CannotMake("coding tasks need a sandbox that isolates, and this server has none")
+            raise WorkspaceFailed("coding tasks need an isolated sandbox, and this server has none")
         async with AsyncExitStack() as stack:
             try:
                 requirements = scenario.all_requirements
                 dependencies = await stack.enter_async_context(opened.environment_for(requirements))
                 commit = await self._commit(scenario)
             except CannotPrepare as error:
-                raise CannotMake(f"the scenario's requirements cannot be installed: {error}") from None
+                raise WorkspaceFailed(f"the scenario's requirements cannot be installed: {error}") from None
             except Refused as refused:
-                raise CannotMake(_told(refused)) from None
+                raise WorkspaceFailed(_refusal_text(refused)) from None
             key = _key(scenario, org_id, commit, dependencies)
             stack.enter_context(self._folders.held(key))
             folder = self._directory / key
             if not await asyncio.to_thread(folder.is_dir):
-                await self._made(key, scenario, opened, dependencies, commit, SlotHolder(org_id))
+                await self._make_once(key, scenario, opened, dependencies, commit, SlotHolder(org_id))
             shared = await self._shared(opened, key, SlotHolder(org_id))
             facts = await asyncio.to_thread((folder / FACTS).read_bytes)
-            yield Ready(
+            yield ReadyWorkspace(
                 folder=shared or folder,
                 dependencies=dependencies,
                 facts=json.loads(facts),
                 opened=opened,
-                empty=await asyncio.to_thread(self._empty),
+                empty=await asyncio.to_thread(self._empty_folder),
                 shared=shared / SHARED if shared is not None else None,
             )
 
     async def as_json(self) -> JsonObject:
         """For people: how runs have their workspaces here, and why not otherwise."""
         try:
-            return {"workspaces": await self._sharing.told(await self._code_mode.opened())}
+            return {"workspaces": await self._sharing.describe(await self._code_mode.opened())}
         except CodeModeUnavailable:
             return {}
 
@@ -139,20 +139,20 @@ class Workspaces:
                 self._commits.pop(next(iter(self._commits)))
         return known[1]
 
-    async def _shared(self, opened: Opened, key: str, place: SlotHolder) -> Path | None:
+    async def _shared(self, opened: CodeSandboxes, key: str, place: SlotHolder) -> Path | None:
         try:
             return await self._sharing.folder_of(opened, key, place, self._folders.held)
         except (BoxFailed, CannotShare) as error:
-            raise CannotMake(f"the workspace cannot be shared: {error}") from None
+            raise WorkspaceFailed(f"the workspace cannot be shared: {error}") from None
 
     async def close(self) -> None:
         await self._sharing.close()
 
-    async def _made(
+    async def _make_once(
         self,
         key: str,
         scenario: CodingScenario,
-        opened: Opened,
+        opened: CodeSandboxes,
         dependencies: Path | None,
         commit: str | None,
         place: SlotHolder,
@@ -168,7 +168,7 @@ class Workspaces:
             making.add_done_callback(lambda _: self._making.pop(key, None))
         try:
             await asyncio.shield(making)
-        except CannotMake as error:
+        except WorkspaceFailed as error:
             self._failed[key] = (monotonic(), error)
             while len(self._failed) > 1_000:
                 self._failed.pop(next(iter(self._failed)))
@@ -178,7 +178,7 @@ class Workspaces:
         self,
         key: str,
         scenario: CodingScenario,
-        opened: Opened,
+        opened: CodeSandboxes,
         dependencies: Path | None,
         commit: str | None,
         place: SlotHolder,
@@ -187,22 +187,22 @@ class Workspaces:
             for folder in (given, made):
                 folder.chmod(0o755)  # a dropped uid must be able to read it; the data directory hides it
             try:
-                archive, notes = await self._fetched(scenario, commit, given)
+                archive, notes = await self._fetch_seed(scenario, commit, given)
             except Refused as refused:
-                raise CannotMake(_told(refused)) from None
+                raise WorkspaceFailed(_refusal_text(refused)) from None
             layout = layout_of(
                 given=given,
                 dependencies=dependencies,
                 workspace_bytes=self.limits.bytes,
-                source_dir=await asyncio.to_thread(self._empty),
+                source_dir=await asyncio.to_thread(self._empty_folder),
                 workdir=scenario.workdir,
             )
             try:
-                async with opened_box(opened.pool, layout, place=place, is_single=True) as box:
+                async with open_box(opened.pool, layout, place=place, is_single=True) as box:
                     facts = await self._set_up(box, scenario, opened, dependencies, archive)
                     await box.save_archives(made, most_bytes=self.limits.bytes)
             except BoxFailed as error:
-                raise CannotMake(f"the workspace cannot be made: {error}") from None
+                raise WorkspaceFailed(f"the workspace cannot be made: {error}") from None
             facts |= {"source_commit": commit} | ({"notes": notes} if notes else {})
             (made / FACTS).write_text(json.dumps(facts))
             for file in made.iterdir():
@@ -210,7 +210,7 @@ class Workspaces:
             with suppress(OSError):  # not empty: another process was faster
                 made.rename(self._directory / key)
 
-    async def _fetched(
+    async def _fetch_seed(
         self, scenario: CodingScenario, commit: str | None, given: Path
     ) -> tuple[str | None, list[str]]:
         """The name of the archive that the workspace is unpacked from, None where it has none; and what of
@@ -233,7 +233,7 @@ class Workspaces:
         self,
         box: WorkspaceBox,
         scenario: CodingScenario,
-        opened: Opened,
+        opened: CodeSandboxes,
         dependencies: Path | None,
         archive: str | None,
     ) -> dict[str, Any]:
@@ -246,14 +246,14 @@ class Workspaces:
         return facts | {"setup_output": output}
 
     async def _run_setup(
-        self, box: WorkspaceBox, scenario: CodingScenario, opened: Opened, dependencies: Path | None
+        self, box: WorkspaceBox, scenario: CodingScenario, opened: CodeSandboxes, dependencies: Path | None
     ) -> str:
         assert scenario.setup_command is not None
         allowance = Allowance(bytes_left=4 * self.limits.bytes, connections_left=10_000)
         env = workspace_variables(scenario, opened, dependencies)
         proxy = EgressProxy(read_allow_hosts(scenario.network, "", []), self._network)
         if scenario.network:
-            env |= proxied(box.port)
+            env |= proxy_variables(box.port)
         ran = await box.run(
             ["/bin/sh", "-c", scenario.setup_command],
             env=env,
@@ -263,15 +263,15 @@ class Workspaces:
         )
         output = "\n".join([ran.output, *allowance.notes])
         if ran.timed_out:
-            message = f"the setup command was not done within {scenario.timeouts.setup_s} s"
-            raise CannotMake(message, output)
+            message = f"the setup command did not finish within {scenario.timeouts.setup_s} s"
+            raise WorkspaceFailed(message, output)
         if ran.code != 0:
             last = ran.output.strip()[-500:]
             said = f"; it said: {last}" if last else ""
-            raise CannotMake(f"the setup command ended with {ran.code}{said}", output)
+            raise WorkspaceFailed(f"the setup command ended with {ran.code}{said}", output)
         return output
 
-    def _empty(self) -> Path:
+    def _empty_folder(self) -> Path:
         """Of the directory, but nothing that pruning would take for a workspace."""
         empty = self._directory / ".empty"
         if not empty.is_dir():  # touched again, it would be another one to the sandboxes that wait
@@ -281,7 +281,7 @@ class Workspaces:
 
 
 def workspace_variables(
-    scenario: CodingScenario, opened: Opened, dependencies: Path | None, *, path: str = ""
+    scenario: CodingScenario, opened: CodeSandboxes, dependencies: Path | None, *, path: str = ""
 ) -> dict[str, str]:
     """Of setup, agent and scorers alike, so that what one of them builds the next can run."""
     python = opened.pool.python
@@ -324,5 +324,5 @@ def _key(scenario: CodingScenario, org_id: int, commit: str | None, dependencies
     return hashlib.sha256(canonical(whole)).hexdigest()[:40]
 
 
-def _told(refused: Refused) -> str:
+def _refusal_text(refused: Refused) -> str:
     return "; ".join(problem.message for problem in refused.problems[:3])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from pipelines.core.limits.fair_slots import SlotHolder
-from pipelines.engine.workspaces.code_mode import Opened
+from pipelines.engine.workspaces.code_mode import CodeSandboxes
 from pipelines.sandbox.held_folders import new_folder
 from pipelines.sandbox.shared_trees import SHARED, CannotShare, probe_sharing, share
 
@@ -46,19 +46,19 @@ class SharedWorkspaces:
         self._asked: dict[str, int] = {}  # how often for each workspace, the last asked for last
         self._problem: str | None = None  # what came of trying it: "" where it works, else why not
 
-    async def told(self, opened: Opened) -> str:
+    async def describe(self, opened: CodeSandboxes) -> str:
         if opened.is_unsafe:
             return "none: they need isolation"
         if self._wanted == "memory":
             return f"in memory, a copy for each run ({SETTING})"
-        problem = await self._tried(opened)
+        problem = await self._try_sharing(opened)
         if not problem:
             return "shared by the runs of a scenario, what each changes in memory (overlayfs)"
         if self._wanted == "overlay":
             return f"none: {SETTING}=overlay, but {problem}"
         return f"in memory, a copy for each run: {problem}"
 
-    async def folder_of(self, opened: Opened, name: str, place: SlotHolder, hold: Hold) -> Path | None:
+    async def folder_of(self, opened: CodeSandboxes, name: str, place: SlotHolder, hold: Hold) -> Path | None:
         """Of a workspace that is kept under this name the folder to share; None as long as there is none.
 
         Nobody waits for it, unless the operator wants nothing else. Raises BoxFailed, CannotShare."""
@@ -66,11 +66,11 @@ class SharedWorkspaces:
             return None
         folder = self._directory / name
         is_made = await asyncio.to_thread((folder / MADE / SHARED).is_dir)
-        if not is_made and not self._is_worth_it(name):
+        if not is_made and not self._count_and_check(name):
             return None
-        if problem := await self._tried(opened):
+        if problem := await self._try_sharing(opened):
             if self._wanted == "overlay":
-                raise CannotShare(f"{SETTING}=overlay cannot be had on this server: {problem}")
+                raise CannotShare(f"{SETTING}=overlay does not work on this server: {problem}")
             return None
         if is_made:
             return folder / MADE
@@ -82,14 +82,14 @@ class SharedWorkspaces:
         await asyncio.shield(making)
         return folder / MADE if await asyncio.to_thread((folder / MADE).is_dir) else None
 
-    def _is_worth_it(self, name: str) -> bool:
+    def _count_and_check(self, name: str) -> bool:
         """Whoever has one run gains nothing by writing its files to the disk."""
         self._asked[name] = self._asked.pop(name, 0) + 1
         if len(self._asked) > MOST_KNOWN:
             self._asked.pop(next(iter(self._asked)))
         return self._wanted == "overlay" or self._asked[name] > ASKS_OF_A_RUN
 
-    def _begin(self, opened: Opened, name: str, place: SlotHolder, hold: Hold) -> "asyncio.Task[None]":
+    def _begin(self, opened: CodeSandboxes, name: str, place: SlotHolder, hold: Hold) -> "asyncio.Task[None]":
         async def make() -> None:
             with hold(name):
                 await self._make(opened, self._directory / name, place)
@@ -97,14 +97,14 @@ class SharedWorkspaces:
         def ended(task: "asyncio.Task[None]") -> None:
             self._making.pop(name, None)
             if not task.cancelled() and (error := task.exception()) is not None:
-                _log.info("a workspace could not be shared: %s", error)
+                _log.info("a workspace could not be shared between runs: %s", error)
 
         making = asyncio.create_task(make())
         self._making[name] = making
         making.add_done_callback(ended)
         return making
 
-    async def _make(self, opened: Opened, folder: Path, place: SlotHolder) -> None:
+    async def _make(self, opened: CodeSandboxes, folder: Path, place: SlotHolder) -> None:
         with new_folder(self._directory) as new:
             new.chmod(0o755)
             (new / "empty").mkdir()
@@ -130,7 +130,7 @@ class SharedWorkspaces:
             task.cancel()
         await asyncio.gather(*self._making.values(), return_exceptions=True)
 
-    async def _tried(self, opened: Opened) -> str:
+    async def _try_sharing(self, opened: CodeSandboxes) -> str:
         """Once, by doing it."""
         async with self._probing:
             if self._problem is None:

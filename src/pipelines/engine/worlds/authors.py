@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from pipelines.core.text.json_text import JsonObject
-from pipelines.engine.model_calls.models import Asker
+from pipelines.engine.model_calls.ask_models import Asker
 from pipelines.storage.tasks.seed_rows import NewRow, SeedBucket
 from pipelines.storage.tasks.texts import Text
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Brief:
+class SessionBrief:
     """What an author knows of a session."""
 
     org_id: int
@@ -51,7 +51,7 @@ class AuthoredRows(NamedTuple):
     ended_because: str | None = None  # why there are no more, where that is known
 
 
-class RowsWanted(NamedTuple):
+class RowsRequest(NamedTuple):
     bucket: SeedBucket  # from its draft number `drafted` on
     rows: int
     most_drafts: int  # in this round
@@ -63,11 +63,11 @@ class RowsWanted(NamedTuple):
 class Author(Protocol):
     """Refused where it cannot do what is asked, with what to change. The same arguments give the same."""
 
-    async def make_world(self, brief: Brief, *, before: str, rng_seed: int) -> AuthoredWorld:
+    async def make_world(self, brief: SessionBrief, *, before: str, rng_seed: int) -> AuthoredWorld:
         """`before` is the text of the world that this one takes the place of; empty for the first."""
 
-    async def refine(self, brief: Brief, *, before: str, prompt: str, rng_seed: int) -> AuthoredWorld:
+    async def refine(self, brief: SessionBrief, *, before: str, prompt: str, rng_seed: int) -> AuthoredWorld:
         """What was not asked about keeps its ids and values."""
 
-    async def draft_rows(self, brief: Brief, *, world: str, wanted: RowsWanted) -> AuthoredRows:
+    async def draft_rows(self, brief: SessionBrief, *, world: str, wanted: RowsRequest) -> AuthoredRows:
         """Some rows, each proved on the world or rejected: as many as a few seconds allow."""

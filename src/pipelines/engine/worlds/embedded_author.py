@@ -4,7 +4,7 @@ from typing import Any
 
 from pipelines.core.text.json_text import JsonObject, dumps, loads_own
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.engine.worlds.authors import AuthoredRows, AuthoredWorld, Brief, RowsWanted
+from pipelines.engine.worlds.authors import AuthoredRows, AuthoredWorld, RowsRequest, SessionBrief
 from pipelines.processes.pool import HelperProcesses, Job, TookTooMuch
 from pipelines.storage.tasks.seed_rows import KEPT, NewRow
 from pipelines.storage.tasks.texts import named
@@ -21,15 +21,15 @@ class EmbeddedAuthor:
     def __init__(self, helpers: HelperProcesses) -> None:
         self._helpers = helpers
 
-    async def make_world(self, brief: Brief, *, before: str, rng_seed: int) -> AuthoredWorld:
+    async def make_world(self, brief: SessionBrief, *, before: str, rng_seed: int) -> AuthoredWorld:
         arguments: JsonObject = {"size": brief.size, "rng_seed": rng_seed, "now": brief.now}
-        return await self._world("world_made", brief, arguments, before.encode(), path="/size")
+        return await self._world("make_world", brief, arguments, before.encode(), path="/size")
 
-    async def refine(self, brief: Brief, *, before: str, prompt: str, rng_seed: int) -> AuthoredWorld:
+    async def refine(self, brief: SessionBrief, *, before: str, prompt: str, rng_seed: int) -> AuthoredWorld:
         arguments: JsonObject = {"size": brief.size, "rng_seed": rng_seed, "now": brief.now, "prompt": prompt}
-        return await self._world("world_refined", brief, arguments, before.encode(), path="/prompt")
+        return await self._world("refine_world", brief, arguments, before.encode(), path="/prompt")
 
-    async def draft_rows(self, brief: Brief, *, world: str, wanted: RowsWanted) -> AuthoredRows:
+    async def draft_rows(self, brief: SessionBrief, *, world: str, wanted: RowsRequest) -> AuthoredRows:
         bucket = wanted.bucket
         arguments: JsonObject = {
             "agent": brief.agent(),
@@ -43,14 +43,14 @@ class EmbeddedAuthor:
             "earlier_texts": [*wanted.earlier_texts],
             "budget_s": ROWS_BUDGET_S,
         }
-        job = Job("world_rows", arguments, ROWS_S, MOST_RESULT, MEMORY)
+        job = Job("make_rows", arguments, ROWS_S, MOST_RESULT, MEMORY)
         *parts, end = await self._helpers.run(job, world.encode(), owner=brief.org_id)
         told: Any = loads_own(end)
         rows = [row_of(loads_own(part)) for part in parts]
         return AuthoredRows(rows, told["drafted"], told["is_exhausted"], tuple(told["notes"]))
 
     async def _world(
-        self, name: str, brief: Brief, arguments: JsonObject, data: bytes, *, path: str
+        self, name: str, brief: SessionBrief, arguments: JsonObject, data: bytes, *, path: str
     ) -> AuthoredWorld:
         job = Job(name, arguments | {"agent": brief.agent()}, WORLD_S, MOST_RESULT, MEMORY)
         try:

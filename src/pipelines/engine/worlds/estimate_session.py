@@ -11,7 +11,7 @@ from pipelines.core.worlds.by_model.world_question import WorldBrief
 from pipelines.engine.find import find_agent
 from pipelines.engine.platform import Platform
 from pipelines.engine.worlds.model_author import ModelAuthor
-from pipelines.engine.worlds.open_session import brief_of, checked_request, find_session, new_brief
+from pipelines.engine.worlds.open_session import brief_of, check_request, find_session, new_brief
 from pipelines.processes.aside import aside
 from pipelines.storage.agents.agents import Agent
 from pipelines.storage.database.connection import Connection
@@ -24,34 +24,34 @@ _FREE: JsonObject = {"questions": 0, "tokens": 0, "cost_usd": 0.0}
 async def estimate_new_session(platform: Platform, org_id: int, body: JsonObject) -> JsonObject:
     """Of a session that is asked for like this; refused as that would be."""
     request = read_session_request(body)
-    agent = await checked_request(platform, org_id, request)
+    agent = await check_request(platform, org_id, request)
     if request.author == EMBEDDED:
-        return _nothing()
+        return _free_estimate()
     brief = new_brief(platform, org_id, agent, request)
     author = ModelAuthor(platform.models, platform.upload_helpers)
-    told = await author.told(brief, request.rng_seed or 0)
+    told = await author.world_brief(brief, request.rng_seed or 0)
     wanted = [bucket.rows for bucket in request.buckets]
-    world, rows = await aside(org_id, _foreseen, told, wanted)
-    return await _priced(platform, agent, world, rows)
+    world, rows = await aside(org_id, _estimate, told, wanted)
+    return await _with_prices(platform, agent, world, rows)
 
 
 async def estimate_session(platform: Platform, org_id: int, session_id: int) -> JsonObject:
     """Of what is still to be made of a session: the rows that its buckets want."""
     session = await find_session(platform, org_id, session_id)
     if session.author == EMBEDDED:
-        return _nothing()
-    length, wanted = await platform.database.read(partial(_left, session=session))
+        return _free_estimate()
+    length, wanted = await platform.database.read(partial(_remaining, session=session))
     author = ModelAuthor(platform.models, platform.upload_helpers)
-    told = await author.told(await brief_of(platform, session), session.rng_seed)
+    told = await author.world_brief(await brief_of(platform, session), session.rng_seed)
     agent = await find_agent(platform, org_id, session.agent_id, session.agent_version)
-    return await _priced(platform, agent, NOTHING, rows_estimate(told, wanted, world=length))
+    return await _with_prices(platform, agent, NOTHING, rows_estimate(told, wanted, world=length))
 
 
-def _foreseen(told: WorldBrief, wanted: Sequence[int]) -> tuple[AuthorEstimate, AuthorEstimate]:
+def _estimate(told: WorldBrief, wanted: Sequence[int]) -> tuple[AuthorEstimate, AuthorEstimate]:
     return world_estimate(told), rows_estimate(told, wanted)
 
 
-def _left(connection: Connection, session: SeedSession) -> tuple[int, list[int]]:
+def _remaining(connection: Connection, session: SeedSession) -> tuple[int, list[int]]:
     """The length of the present world, and the rows that each bucket lacks."""
     present = world_revisions.revision_by_number(connection, session_id=session.id, number=session.revision)
     assert present is not None
@@ -60,7 +60,7 @@ def _left(connection: Connection, session: SeedSession) -> tuple[int, list[int]]
     return texts.text_size(connection, present.world_hash), lacking
 
 
-async def _priced(
+async def _with_prices(
     platform: Platform, agent: Agent, world: AuthorEstimate, rows: AuthorEstimate
 ) -> JsonObject:
     model = platform.models.needed(Purpose.AUTHOR, agent.definition.config.models)
@@ -73,5 +73,5 @@ async def _priced(
     return told
 
 
-def _nothing() -> JsonObject:
+def _free_estimate() -> JsonObject:
     return {"author": EMBEDDED, "model": None, "world": _FREE, "rows": _FREE, "total": _FREE}

@@ -29,7 +29,7 @@ async def finalize_session(platform: Platform, org_id: int, session_id: int) -> 
     kept = await platform.database.read(partial(seed_rows.kept_seeds, session_id=session.id))
     if not kept:
         raise Conflict(f"Seed session {session_id} has no rows to make a dataset of: regenerate a bucket.")
-    written = await asyncio.to_thread(_written, session, [seed for _, seed in kept])
+    written = await asyncio.to_thread(_seeds_over_world, session, [seed for _, seed in kept])
     new_texts = await store_texts(platform, (text for each in written for text in each.texts))
     now, seen = platform.now(), [row_id for row_id, _ in kept]
 
@@ -55,7 +55,7 @@ async def finalize_session(platform: Platform, org_id: int, session_id: int) -> 
     return await find_session(platform, org_id, session_id)
 
 
-def _written(session: SeedSession, seeds: Sequence[str]) -> list[WrittenSeed]:
+def _seeds_over_world(session: SeedSession, seeds: Sequence[str]) -> list[WrittenSeed]:
     assert session.world_hash is not None
     assert session.world_content is not None
     written = []

@@ -15,7 +15,7 @@ from pipelines.core.limits.fair_slots import FairSlots, SlotHolder
 from pipelines.core.tasks.seed_session import EMBEDDED, ROWS_GENERATING, ROWS_REVIEW
 from pipelines.core.text.problems import Refused
 from pipelines.engine.platform import Platform
-from pipelines.engine.worlds.authors import AuthoredRows, RowsWanted
+from pipelines.engine.worlds.authors import AuthoredRows, RowsRequest
 from pipelines.engine.worlds.choose_author import author_of
 from pipelines.engine.worlds.open_session import brief_of
 from pipelines.engine.worlds.review_world import derived_seed
@@ -53,8 +53,8 @@ class RowGenerator:
         self._asking = FairSlots.all_but_one_each(ASKING_AT_ONCE)
         self._at_work: dict[int, asyncio.Task[None]] = {}  # by session
         self._asked: set[int] = set()  # sessions that are to be looked at, once more where one is at work
-        self._standing: dict[tuple[int, str], int] = {}  # seen unchanged in how many rounds
-        self._looking: asyncio.Task[None] | None = None
+        self._unchanged_rounds: dict[tuple[int, str], int] = {}  # seen unchanged in how many rounds
+        self._watching: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Take up what a stop left. Where other nodes share the database, what stands still is taken up."""
@@ -62,45 +62,45 @@ class RowGenerator:
             for session in await self._platform.database.read(seed_sessions.generating_sessions):
                 self.begin(session)
         else:
-            self._looking = asyncio.create_task(self._look())
+            self._watching = asyncio.create_task(self._watch_stalled())
 
     def begin(self, session: SeedSession) -> None:
         self._asked.add(session.id)
         if session.id not in self._at_work:
-            self._at_work[session.id] = asyncio.create_task(self._work_off(session))
+            self._at_work[session.id] = asyncio.create_task(self._finish_session(session))
 
     async def close(self) -> None:
         """What is under way is cut off as by a kill."""
-        tasks = [*self._at_work.values(), *([self._looking] if self._looking is not None else [])]
+        tasks = [*self._at_work.values(), *([self._watching] if self._watching is not None else [])]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _look(self) -> None:
+    async def _watch_stalled(self) -> None:
         while True:
             try:
                 found = await self._platform.database.read(seed_sessions.generating_sessions)
                 seen = {(session.id, session.updated_at): session for session in found}
-                self._standing = {place: self._standing.get(place, 0) + 1 for place in seen}
+                self._unchanged_rounds = {place: self._unchanged_rounds.get(place, 0) + 1 for place in seen}
                 for place, session in seen.items():
-                    if self._standing[place] > SILENT_ROUNDS:
+                    if self._unchanged_rounds[place] > SILENT_ROUNDS:
                         self.begin(session)
             except StorageUnavailable as error:
-                log.info("the database is away; seed sessions are looked at later: %s", error)
+                log.info("the database cannot be reached; seed sessions wait: %s", error)
             await asyncio.sleep(ROUND_S)
 
-    async def _work_off(self, session: SeedSession) -> None:
+    async def _finish_session(self, session: SeedSession) -> None:
         try:
             while session.id in self._asked:
                 self._asked.discard(session.id)
-                while await self._goes_on(session):
+                while await self._make_next_part(session):
                     pass
         except Exception:  # ours: the next start takes it up, and meanwhile it can be abandoned
             log.exception("the rows of seed session %s could not be made", session.id)
         finally:
             del self._at_work[session.id]
 
-    async def _goes_on(self, session: SeedSession) -> bool:
+    async def _make_next_part(self, session: SeedSession) -> bool:
         """Make one more part; False once there is none to make."""
         try:
             turns = self._turns if session.author == EMBEDDED else self._asking
@@ -115,7 +115,7 @@ class RowGenerator:
         bucket = await self._platform.database.read_for_batch(partial(_next_bucket, session=session))
         if bucket is None:
             return False
-        part = await self._drafted(session, bucket)
+        part = await self._draft_part(session, bucket)
         now = self._platform.now()
 
         def store(connection: Connection) -> None:
@@ -138,7 +138,7 @@ class RowGenerator:
         await self._platform.database.write_part(store)
         return True
 
-    async def _drafted(self, session: SeedSession, bucket: SeedBucket) -> _Part:
+    async def _draft_part(self, session: SeedSession, bucket: SeedBucket) -> _Part:
         """However an author fails, the bucket ends and says why: it is not asked for ever again."""
         missing = bucket.wanted - bucket.kept
         most_drafts = DRAFTS_A_ROW * bucket.asked + DRAFTS_BESIDES
@@ -149,22 +149,24 @@ class RowGenerator:
             made = await self._ask(session, bucket, missing, most_drafts)
         except TookTooMuch as error:
             said = str(error).replace("reading it", "making its rows")
-            return _Part(nothing, is_done=True, problem=_short(bucket, bucket.kept, said))
+            return _Part(nothing, is_done=True, problem=_shortfall(bucket, bucket.kept, said))
         except Refused as refused:
             said = "; ".join(problem.said() for problem in refused.problems[:3])
-            return _Part(nothing, is_done=True, problem=_short(bucket, bucket.kept, said))
+            return _Part(nothing, is_done=True, problem=_shortfall(bucket, bucket.kept, said))
         except (ModelFailed, BudgetExceeded, ModelNotConfigured) as error:
-            return _Part(nothing, is_done=True, problem=_short(bucket, bucket.kept, _lowered(error.message)))
+            return _Part(
+                nothing, is_done=True, problem=_shortfall(bucket, bucket.kept, _as_clause(error.message))
+            )
         except JobFailed as error:
             log.error("rows of seed session %s, bucket %s broke:\n%s", session.id, bucket.number, error)
-            said = "making its rows broke on our side; the log has it"
-            return _Part(nothing, is_done=True, problem=_short(bucket, bucket.kept, said))
+            said = "the platform failed to make its rows; see the server's log"
+            return _Part(nothing, is_done=True, problem=_shortfall(bucket, bucket.kept, said))
         kept = bucket.kept + sum(1 for row in made.rows if row.status == KEPT)
         is_done = kept >= bucket.wanted or made.is_exhausted
         problem = None
         if is_done and kept < bucket.wanted:
-            said = f"of {made.drafted:,} drafts no more could be proved, and there are no others"
-            problem = _short(bucket, kept, made.ended_because or said)
+            said = f"of {made.drafted:,} drafts, no more could be proved, and there are no further drafts"
+            problem = _shortfall(bucket, kept, made.ended_because or said)
         return _Part(made, is_done, problem)
 
     async def _ask(
@@ -174,9 +176,9 @@ class RowGenerator:
         assert session.world_hash is not None, "its world is frozen"
         brief = await brief_of(platform, session)
         world, earlier, rejected = await platform.database.read_for_batch(
-            partial(_read_ground, world_hash=session.world_hash, bucket=bucket)
+            partial(_read_inputs, world_hash=session.world_hash, bucket=bucket)
         )
-        wanted = RowsWanted(
+        wanted = RowsRequest(
             bucket=bucket,
             rows=missing,
             most_drafts=most_drafts,
@@ -196,7 +198,7 @@ def _next_bucket(connection: Connection, session: SeedSession) -> SeedBucket | N
     return next((bucket for bucket in buckets if not bucket.is_done), None)
 
 
-def _read_ground(
+def _read_inputs(
     connection: Connection, *, world_hash: str, bucket: SeedBucket
 ) -> tuple[str, list[str], list[tuple[str, str]]]:
     return (
@@ -214,10 +216,10 @@ def _end_if_done(connection: Connection, session: SeedSession, now: str) -> None
         )
 
 
-def _lowered(message: str) -> str:
+def _as_clause(message: str) -> str:
     """As the end of a sentence that says how far the bucket came."""
     return message[:1].lower() + message[1:].removesuffix(".")
 
 
-def _short(bucket: SeedBucket, kept: int, why: str) -> str:
+def _shortfall(bucket: SeedBucket, kept: int, why: str) -> str:
     return f"{kept} of {bucket.wanted} rows: {why}"

@@ -24,8 +24,8 @@ from pipelines.core.worlds.by_model.world_question import (
     plan_problems,
     plan_question,
 )
-from pipelines.engine.model_calls.models import Asked, Check, Models
-from pipelines.engine.worlds.authors import AuthoredRows, AuthoredWorld, Brief, RowsWanted
+from pipelines.engine.model_calls.ask_models import Check, CheckedAnswer, Models
+from pipelines.engine.worlds.authors import AuthoredRows, AuthoredWorld, RowsRequest, SessionBrief
 from pipelines.engine.worlds.embedded_author import (
     MEMORY,
     MOST_RESULT,
@@ -49,9 +49,9 @@ class ModelAuthor:
         self._helpers = helpers
         self._embedded = EmbeddedAuthor(helpers)
 
-    async def make_world(self, brief: Brief, *, before: str, rng_seed: int) -> AuthoredWorld:
+    async def make_world(self, brief: SessionBrief, *, before: str, rng_seed: int) -> AuthoredWorld:
         """In one answer, or its ids first and then part by part; nothing is stored before all of it is."""
-        told = await self.told(brief, rng_seed)
+        told = await self.world_brief(brief, rng_seed)
         schema = await self._ledger_schema(brief)
         parts = parts_of(told)
         plan: JsonObject | None = None
@@ -65,17 +65,17 @@ class ModelAuthor:
             asked = await self._ask(brief, part_question(told, types, plan, state), check)
             state |= _object(asked.data["world"])
             notes += notes_of(asked.data)
-        return await self._written(brief, before, state, notes=notes, said=None)
+        return await self._check_world(brief, before, state, notes=notes, said=None)
 
-    async def refine(self, brief: Brief, *, before: str, prompt: str, rng_seed: int) -> AuthoredWorld:
+    async def refine(self, brief: SessionBrief, *, before: str, prompt: str, rng_seed: int) -> AuthoredWorld:
         """Sentences that need no model are followed without one: at once, for free, the same each time."""
         try:
             return await self._embedded.refine(brief, before=before, prompt=prompt, rng_seed=rng_seed)
         except Refused:
             pass
-        told = await self.told(brief, rng_seed)
+        told = await self.world_brief(brief, rng_seed)
         schema = await self._ledger_schema(brief)
-        state, shown = await aside(brief.org_id, _shown, before)
+        state, shown = await aside(brief.org_id, _shown_state, before)
         question = change_question(
             prompt, shown, tools=told.tools, types=told.types, behaviour=brief.behavior, today=brief.now
         )
@@ -83,22 +83,22 @@ class ModelAuthor:
         asked = await self._ask(brief, question, partial(change_problems, **against))
         cannot = asked.data["cannot"]
         if isinstance(cannot, str):
-            message = f"the model sees no way to follow it: {cannot.strip() or 'it does not say why'}"
+            message = f"the model cannot follow it: {cannot.strip() or 'it gives no reason'}"
             raise Refused([Problem(path="/prompt", message=message)], "the prompt")
         after = await aside(brief.org_id, partial(changed, asked.data, **against))
         said = str(asked.data["said"]).strip() or None
-        return await self._written(brief, before, after.state, notes=[], said=said)
+        return await self._check_world(brief, before, after.state, notes=[], said=said)
 
-    async def draft_rows(self, brief: Brief, *, world: str, wanted: RowsWanted) -> AuthoredRows:
+    async def draft_rows(self, brief: SessionBrief, *, world: str, wanted: RowsRequest) -> AuthoredRows:
         """One question: so many drafts as one answer holds, each proved on the world or rejected."""
         bucket = wanted.bucket
         most = DRAFTS_A_ROW * (bucket.asked + bucket.dropped) + DRAFTS_BESIDES
         if bucket.drafted >= most:
             return _no_more(wanted, f"a model was asked for {bucket.drafted} drafts; no more are asked for")
-        told = await self._rows_told(brief, world, wanted)
+        told = await self._rows_brief(brief, world, wanted)
         tools = [str(_object(tool)["name"]) for tool in told.tools]
         if not tools:
-            return _no_more(wanted, "what each of the tools does would be a guess, so no row could be proved")
+            return _no_more(wanted, "the plan of every tool would be a guess, so no row could be proved")
         asked = await self._ask(brief, rows_question(told), partial(rows_problems, tools=tools))
         drafts = asked.data["rows"]
         assert isinstance(drafts, list)
@@ -113,20 +113,20 @@ class ModelAuthor:
             "wanted": wanted.rows,
             "earlier_texts": [*wanted.earlier_texts],
         }
-        job = Job("rows_written", arguments, ROWS_S, MOST_RESULT, MEMORY)
+        job = Job("prove_written_rows", arguments, ROWS_S, MOST_RESULT, MEMORY)
         proved = await self._helpers.run(job, world.encode(), owner=brief.org_id)
         rows = [row_of(loads_own(part)) for part in proved]
         notes = tuple(dict.fromkeys((*bucket.notes, *notes_of(asked.data))))
         return AuthoredRows(rows, bucket.drafted + len(rows), False, notes)
 
-    async def told(self, brief: Brief, rng_seed: int) -> WorldBrief:
+    async def world_brief(self, brief: SessionBrief, rng_seed: int) -> WorldBrief:
         """What a model is told of the agent, whatever it is asked for."""
         arguments: JsonObject = {"size": brief.size, "rng_seed": rng_seed, "now": brief.now}
-        job = Job("world_told", arguments | {"agent": brief.agent()}, WORLD_S, MOST_RESULT, MEMORY)
+        job = Job("world_brief", arguments | {"agent": brief.agent()}, WORLD_S, MOST_RESULT, MEMORY)
         (told,) = await self._helpers.run(job, b"", owner=brief.org_id)
         return WorldBrief.from_json(loads_own(told))
 
-    async def _rows_told(self, brief: Brief, world: str, wanted: RowsWanted) -> RowsBrief:
+    async def _rows_brief(self, brief: SessionBrief, world: str, wanted: RowsRequest) -> RowsBrief:
         bucket = wanted.bucket
         rejected: list[Json] = [[text, reason] for text, reason in wanted.rejected]
         arguments: JsonObject = {
@@ -140,20 +140,20 @@ class ModelAuthor:
             "earlier_texts": [*wanted.earlier_texts],
             "rejected": rejected,
         }
-        job = Job("rows_told", arguments, ROWS_S, MOST_RESULT, MEMORY)
+        job = Job("rows_brief", arguments, ROWS_S, MOST_RESULT, MEMORY)
         (told,) = await self._helpers.run(job, world.encode(), owner=brief.org_id)
         return RowsBrief.from_json(loads_own(told))
 
-    async def _ask(self, brief: Brief, question: ModelQuestion, check: Check) -> Asked:
+    async def _ask(self, brief: SessionBrief, question: ModelQuestion, check: Check) -> CheckedAnswer:
         assert brief.asker is not None, "whoever asks a model says who pays"
         return await self._models.ask(brief.asker, question, check=check)
 
-    async def _written(
-        self, brief: Brief, before: str, state: JsonObject, *, notes: list[str], said: str | None
+    async def _check_world(
+        self, brief: SessionBrief, before: str, state: JsonObject, *, notes: list[str], said: str | None
     ) -> AuthoredWorld:
         """Checked once more, whole, as a world that somebody pastes."""
         arguments: JsonObject = {"agent": brief.agent(), "now": brief.now, "notes": [*notes], "said": said}
-        job = Job("world_written", arguments, WORLD_S, MOST_RESULT, MEMORY)
+        job = Job("check_written_world", arguments, WORLD_S, MOST_RESULT, MEMORY)
         both = before.encode() + b"\n" + dumps(state)
         try:
             return world_of(await self._helpers.run(job, both, owner=brief.org_id))
@@ -164,7 +164,7 @@ class ModelAuthor:
                 details={"problems": [problem.as_json() for problem in refused.problems]},
             ) from None
 
-    async def _ledger_schema(self, brief: Brief) -> LedgerSchema | None:
+    async def _ledger_schema(self, brief: SessionBrief) -> LedgerSchema | None:
         return await aside(brief.org_id, _schema_in, brief.definition_text)
 
 
@@ -172,12 +172,12 @@ def _schema_in(definition_text: str) -> LedgerSchema | None:
     return AgentDefinition.from_stored(_object(loads_own(definition_text))).ledger_schema
 
 
-def _shown(world: str) -> tuple[JsonObject, Shown]:
+def _shown_state(world: str) -> tuple[JsonObject, Shown]:
     state = _object(loads_own(world))
     return state, shown_records(state)
 
 
-def _no_more(wanted: RowsWanted, why: str, *notes: str) -> AuthoredRows:
+def _no_more(wanted: RowsRequest, why: str, *notes: str) -> AuthoredRows:
     bucket = wanted.bucket
     told = tuple(dict.fromkeys((*bucket.notes, *notes)))
     return AuthoredRows([], bucket.drafted, True, told, why)

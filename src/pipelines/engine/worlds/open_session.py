@@ -9,11 +9,11 @@ from pipelines.core.tasks.seed_session import MODEL, STATUSES, SessionRequest, r
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.find import find_agent
-from pipelines.engine.model_calls.models import Asker
+from pipelines.engine.model_calls.ask_models import Asker
 from pipelines.engine.models.check_prices import refuse_unpriced
 from pipelines.engine.platform import Platform
 from pipelines.engine.tasks.store_texts import store_texts
-from pipelines.engine.worlds.authors import AuthoredWorld, Brief
+from pipelines.engine.worlds.authors import AuthoredWorld, SessionBrief
 from pipelines.engine.worlds.choose_author import author_of
 from pipelines.storage.agents.agents import Agent
 from pipelines.storage.database.connection import Connection
@@ -24,20 +24,20 @@ from pipelines.storage.tasks.world_revisions import WorldRevision
 from pipelines.wire.errors import NotFound, SessionState
 
 #: In words: what a state allows.
-MAY = {
+NEXT_STEPS = {
     "world_review": "its world is reviewed: refine, regenerate, paste, undo, continue",
     "rows_generating": "its rows are being made: wait for them, or abandon it",
     "rows_review": "its rows are reviewed: drop, regenerate, finalize",
-    "finalized": "it is a dataset, and nothing of it changes any more",
-    "abandoned": "it was abandoned, and nothing of it changes any more",
+    "finalized": "it is a dataset and can no longer change",
+    "abandoned": "it was abandoned and can no longer change",
 }
-assert set(MAY) == set(STATUSES)
+assert set(NEXT_STEPS) == set(STATUSES)
 
 
 async def open_session(platform: Platform, org_id: int, who: str, body: JsonObject) -> SeedSession:
     """Nothing is stored before there is a world to look at."""
     request = read_session_request(body)
-    agent = await checked_request(platform, org_id, request)
+    agent = await check_request(platform, org_id, request)
     rng_seed = request.rng_seed if request.rng_seed is not None else secrets.randbelow(2**31)
     brief = new_brief(platform, org_id, agent, request)
     budget_id = None
@@ -49,7 +49,7 @@ async def open_session(platform: Platform, org_id: int, who: str, body: JsonObje
     return await _store(platform, who, request, agent, brief, made, rng_seed, budget_id)
 
 
-async def checked_request(platform: Platform, org_id: int, request: SessionRequest) -> Agent:
+async def check_request(platform: Platform, org_id: int, request: SessionRequest) -> Agent:
     """The agent that a session is asked for; Refused, or ModelNotConfigured, where it cannot be."""
     agent = await find_agent(platform, org_id, request.agent_id)
     if not agent.definition.tools:
@@ -73,10 +73,10 @@ async def find_session(platform: Platform, org_id: int, session_id: int) -> Seed
 async def read_session(platform: Platform, org_id: int, session_id: int) -> JsonObject:
     """The session, its buckets and how far each is."""
     session = await find_session(platform, org_id, session_id)
-    return await platform.database.read(partial(told_of_session, session=session))
+    return await platform.database.read(partial(session_json, session=session))
 
 
-def told_of_session(connection: Connection, session: SeedSession) -> JsonObject:
+def session_json(connection: Connection, session: SeedSession) -> JsonObject:
     buckets = seed_rows.buckets_of_session(connection, session.id)
     reasons: JsonObject = dict(seed_rows.reasons_of_session(connection, session.id))
     listed: list[Json] = [bucket.as_json() for bucket in buckets]
@@ -93,10 +93,10 @@ def told_of_session(connection: Connection, session: SeedSession) -> JsonObject:
     return session.as_json() | told
 
 
-async def brief_of(platform: Platform, session: SeedSession) -> Brief:
+async def brief_of(platform: Platform, session: SeedSession) -> SessionBrief:
     """By the agent as it was when the session began: its world was made for those tools."""
     agent = await find_agent(platform, session.org_id, session.agent_id, session.agent_version)
-    return Brief(
+    return SessionBrief(
         org_id=session.org_id,
         definition_text=agent.definition_text,
         behavior=session.behavior,
@@ -121,7 +121,7 @@ def refuse_state(session: SeedSession, wanted: str, doing: str) -> None:
 
 
 def wrong_state(session: SeedSession, doing: str) -> SessionState:
-    message = f"Seed session {session.id} cannot {doing}: {MAY[session.status]}."
+    message = f"Seed session {session.id} cannot {doing}: {NEXT_STEPS[session.status]}."
     return SessionState(message, details={"status": session.status, "dataset_id": session.dataset_id})
 
 
@@ -130,8 +130,8 @@ def _noon_of(now: str) -> str:
     return f"{now[:10]}T12:00:00.000000Z"
 
 
-def new_brief(platform: Platform, org_id: int, agent: Agent, request: SessionRequest) -> Brief:
-    return Brief(
+def new_brief(platform: Platform, org_id: int, agent: Agent, request: SessionRequest) -> SessionBrief:
+    return SessionBrief(
         org_id=org_id,
         definition_text=agent.definition_text,
         behavior=request.behavior,
@@ -147,7 +147,7 @@ async def _store(
     who: str,
     request: SessionRequest,
     agent: Agent,
-    brief: Brief,
+    brief: SessionBrief,
     made: AuthoredWorld,
     rng_seed: int,
     budget_id: int | None,

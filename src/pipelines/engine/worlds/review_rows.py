@@ -8,14 +8,14 @@ from pipelines.core.models.model_question import Purpose
 from pipelines.core.tasks.seed_session import ROWS_GENERATING, ROWS_REVIEW, WORLD_REVIEW, read_only_revision
 from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.engine.batches.check_budget import raised_budget
+from pipelines.engine.batches.check_budget import read_raised_budget
 from pipelines.engine.find import find_agent
 from pipelines.engine.models.check_prices import refuse_unpriced
 from pipelines.engine.platform import Platform
 from pipelines.engine.worlds.embedded_author import MEMORY, MOST_RESULT, WORLD_S
 from pipelines.engine.worlds.generate_rows import RowGenerator
 from pipelines.engine.worlds.open_session import brief_of, find_session, refuse_state, wrong_state
-from pipelines.engine.worlds.review_world import find_revision, overtaken, stale
+from pipelines.engine.worlds.review_world import find_revision, overtaken_error, stale_revision
 from pipelines.processes.pool import Job
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.paging import Page
@@ -25,7 +25,7 @@ from pipelines.storage.tasks.seed_rows import SeedBucket, SeedRow
 from pipelines.storage.tasks.seed_sessions import SeedSession
 from pipelines.wire.errors import Conflict, NotFound
 
-Shown = Literal["kept", "rejected", "dropped", "any"]
+RowFilter = Literal["kept", "rejected", "dropped", "any"]
 
 
 async def continue_session(
@@ -42,7 +42,7 @@ async def continue_session(
     session = await find_session(platform, org_id, session_id)
     refuse_state(session, WORLD_REVIEW, "continue to its rows")
     if seen is not None and seen != session.revision:
-        raise stale(session, seen)
+        raise stale_revision(session, seen)
     revision = await find_revision(platform, session, session.revision)
     world = await platform.database.read(partial(texts.text_of, name=revision.world_hash))
     job = Job("canonical_hash", {}, WORLD_S, 1024, MEMORY)
@@ -56,7 +56,7 @@ async def continue_session(
         now=platform.now(),
     )
     if not await platform.database.write(freeze):
-        raise await overtaken(platform, session, revision.number, "continue to its rows")
+        raise await overtaken_error(platform, session, revision.number, "continue to its rows")
     frozen = await find_session(platform, org_id, session_id)
     generator.begin(frozen)
     return frozen
@@ -76,20 +76,20 @@ async def resume_session(
     def reopen(connection: Connection) -> bool:
         return seed_rows.reopen_short_buckets(connection, session.id) > 0
 
-    if not await _in_review(platform, session, ROWS_GENERATING, reopen, "be resumed"):
+    if not await _change_in_review(platform, session, ROWS_GENERATING, reopen, "be resumed"):
         return session
-    return await _begun(platform, generator, session)
+    return await _begin_generating(platform, generator, session)
 
 
 async def _raise_budget(platform: Platform, session: SeedSession, body: JsonObject) -> None:
     if session.budget_id is None:
         if body:
-            problems = [Problem(path=f"/{name}", message="no model is its author") for name in body]
+            problems = [Problem(path=f"/{name}", message="no model wrote this session") for name in body]
             raise Refused(problems, "the budget")
         return
     budget_id = session.budget_id
     now = await platform.database.read(partial(model_budgets.spending_of, budget_id=budget_id))
-    budget = raised_budget(body, now.budget, now.tokens, now.nanousd, what="session")
+    budget = read_raised_budget(body, now.budget, now.tokens, now.nanousd, what="session")
     agent = await find_agent(platform, session.org_id, session.agent_id, session.agent_version)
     model = platform.models.needed(Purpose.AUTHOR, agent.definition.config.models)
     await refuse_unpriced(platform, session.org_id, budget, [model], what="the budget")
@@ -101,7 +101,7 @@ async def list_rows(
     org_id: int,
     session_id: int,
     *,
-    shown: Shown,
+    shown: RowFilter,
     bucket: int | None,
     limit: int,
     after_id: int | None,
@@ -121,13 +121,13 @@ async def list_rows(
 
 async def drop_row(platform: Platform, org_id: int, session_id: int, row_id: int) -> SeedRow:
     """Out of the dataset to be; its bucket wants one less."""
-    session, row = await _row(platform, org_id, session_id, row_id, "drop a row")
+    session, row = await _find_row_in_review(platform, org_id, session_id, row_id, "drop a row")
 
     def drop(connection: Connection) -> bool:
         return seed_rows.drop_row(connection, row, is_replaced=False)
 
-    if not await _in_review(platform, session, ROWS_REVIEW, drop, "drop a row"):
-        raise Conflict(f"Row {row_id} is not among the kept ones any more.")
+    if not await _change_in_review(platform, session, ROWS_REVIEW, drop, "drop a row"):
+        raise Conflict(f"Row {row_id} is no longer among the kept rows.")
     return await find_row(platform, session, row_id)
 
 
@@ -135,20 +135,22 @@ async def regenerate_row(
     platform: Platform, generator: RowGenerator, org_id: int, session_id: int, row_id: int
 ) -> SeedSession:
     """Dropped, and another made in its place from the drafts that come next."""
-    session, row = await _row(platform, org_id, session_id, row_id, "regenerate a row")
+    session, row = await _find_row_in_review(platform, org_id, session_id, row_id, "regenerate a row")
 
     def replace(connection: Connection) -> bool:
         return seed_rows.drop_row(connection, row, is_replaced=True)
 
-    if not await _in_review(platform, session, ROWS_GENERATING, replace, "regenerate a row"):
-        raise Conflict(f"Row {row_id} is not among the kept ones any more.")
-    return await _begun(platform, generator, session)
+    if not await _change_in_review(platform, session, ROWS_GENERATING, replace, "regenerate a row"):
+        raise Conflict(f"Row {row_id} is no longer among the kept rows.")
+    return await _begin_generating(platform, generator, session)
 
 
 async def drop_bucket(platform: Platform, org_id: int, session_id: int, number: int) -> SeedBucket:
-    session = await _reviewed(platform, org_id, session_id, "drop a bucket")
+    session = await _find_in_review(platform, org_id, session_id, "drop a bucket")
     await find_bucket(platform, session, number)
-    await _in_review(platform, session, ROWS_REVIEW, _whole(session, number, False), "drop a bucket")
+    await _change_in_review(
+        platform, session, ROWS_REVIEW, _drop_whole_bucket(session, number, False), "drop a bucket"
+    )
     return await find_bucket(platform, session, number)
 
 
@@ -156,11 +158,11 @@ async def regenerate_bucket(
     platform: Platform, generator: RowGenerator, org_id: int, session_id: int, number: int
 ) -> SeedSession:
     """All its rows dropped, and as many as were asked for made from other drafts."""
-    session = await _reviewed(platform, org_id, session_id, "regenerate a bucket")
+    session = await _find_in_review(platform, org_id, session_id, "regenerate a bucket")
     await find_bucket(platform, session, number)
-    replace = _whole(session, number, True)
-    await _in_review(platform, session, ROWS_GENERATING, replace, "regenerate a bucket")
-    return await _begun(platform, generator, session)
+    replace = _drop_whole_bucket(session, number, True)
+    await _change_in_review(platform, session, ROWS_GENERATING, replace, "regenerate a bucket")
+    return await _begin_generating(platform, generator, session)
 
 
 async def abandon_session(platform: Platform, org_id: int, session_id: int) -> SeedSession:
@@ -177,7 +179,7 @@ async def read_coverage(platform: Platform, org_id: int, session_id: int) -> Jso
     session = await find_session(platform, org_id, session_id)
     brief = await brief_of(platform, session)
     lines = await platform.database.read(partial(seed_rows.proof_texts, session_id=session.id))
-    job = Job("rows_covered", {"agent": brief.agent()}, WORLD_S, MOST_RESULT, MEMORY)
+    job = Job("row_coverage", {"agent": brief.agent()}, WORLD_S, MOST_RESULT, MEMORY)
     (told,) = await platform.helpers.run(job, "\n".join(lines).encode(), owner=org_id)
     read = loads_own(told)
     assert isinstance(read, dict)
@@ -199,20 +201,20 @@ async def find_bucket(platform: Platform, session: SeedSession, number: int) -> 
     return found
 
 
-async def _reviewed(platform: Platform, org_id: int, session_id: int, doing: str) -> SeedSession:
+async def _find_in_review(platform: Platform, org_id: int, session_id: int, doing: str) -> SeedSession:
     session = await find_session(platform, org_id, session_id)
     refuse_state(session, ROWS_REVIEW, doing)
     return session
 
 
-async def _row(
+async def _find_row_in_review(
     platform: Platform, org_id: int, session_id: int, row_id: int, doing: str
 ) -> tuple[SeedSession, SeedRow]:
-    session = await _reviewed(platform, org_id, session_id, doing)
+    session = await _find_in_review(platform, org_id, session_id, doing)
     return session, await find_row(platform, session, row_id)
 
 
-def _whole(session: SeedSession, number: int, is_replaced: bool) -> Callable[[Connection], bool]:
+def _drop_whole_bucket(session: SeedSession, number: int, is_replaced: bool) -> Callable[[Connection], bool]:
     def change(connection: Connection) -> bool:
         seed_rows.drop_bucket(connection, session_id=session.id, number=number, is_replaced=is_replaced)
         return True
@@ -220,7 +222,7 @@ def _whole(session: SeedSession, number: int, is_replaced: bool) -> Callable[[Co
     return change
 
 
-async def _in_review(
+async def _change_in_review(
     platform: Platform, session: SeedSession, after: str, change: Callable[[Connection], bool], doing: str
 ) -> bool:
     """A change of the rows and the state it leads to, in one write; False where the change was not made."""
@@ -244,7 +246,7 @@ async def _in_review(
     return made
 
 
-async def _begun(platform: Platform, generator: RowGenerator, session: SeedSession) -> SeedSession:
+async def _begin_generating(platform: Platform, generator: RowGenerator, session: SeedSession) -> SeedSession:
     now = await find_session(platform, session.org_id, session.id)
     generator.begin(now)
     return now

@@ -16,7 +16,7 @@ from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own, ra
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.platform import Platform
 from pipelines.engine.tasks.store_texts import store_texts
-from pipelines.engine.worlds.authors import AuthoredWorld, Brief
+from pipelines.engine.worlds.authors import AuthoredWorld, SessionBrief
 from pipelines.engine.worlds.choose_author import author_of
 from pipelines.engine.worlds.embedded_author import MEMORY, MOST_RESULT, WORLD_S, world_of
 from pipelines.engine.worlds.open_session import brief_of, find_session, refuse_state, wrong_state
@@ -31,13 +31,13 @@ from pipelines.wire.errors import Conflict, NotFound, StaleRevision
 DOING = "change its world"
 
 
-class _Present(NamedTuple):
+class _PresentWorld(NamedTuple):
     session: SeedSession
     revision: WorldRevision
     world: str
 
 
-class _New(NamedTuple):
+class _NewRevision(NamedTuple):
     kind: str
     made: AuthoredWorld
     undo_to: int | None
@@ -50,13 +50,13 @@ async def refine_world(
 ) -> WorldRevision:
     """`seen` is the revision that was looked at, where the body does not say so."""
     prompt = read_prompt(body)
-    present = await _present(platform, org_id, session_id, read_revision(body.get("revision")) or seen)
+    present = await _load_present(platform, org_id, session_id, read_revision(body.get("revision")) or seen)
     session = present.session
     rng_seed = derived_seed(session.rng_seed, "refine", present.revision.number)
     author, brief = author_of(platform, session.author), await brief_of(platform, session)
     made = await author.refine(brief, before=present.world, prompt=prompt, rng_seed=rng_seed)
-    new = _New("refined", made, present.revision.number, prompt, rng_seed)
-    return await _add(platform, present, who, new)
+    new = _NewRevision("refined", made, present.revision.number, prompt, rng_seed)
+    return await _add_revision(platform, present, who, new)
 
 
 async def regenerate_world(
@@ -69,13 +69,13 @@ async def regenerate_world(
     asked = read_rng_seed(fields)
     if problems:
         raise Refused(problems, "the request")
-    present = await _present(platform, org_id, session_id, read_revision(body.get("revision")) or seen)
+    present = await _load_present(platform, org_id, session_id, read_revision(body.get("revision")) or seen)
     session = present.session
     rng_seed = derived_seed(session.rng_seed, "world", present.revision.number) if asked is None else asked
     author, brief = author_of(platform, session.author), await brief_of(platform, session)
     made = await author.make_world(brief, before=present.world, rng_seed=rng_seed)
-    new = _New("regenerated", made, present.revision.number, rng_seed=rng_seed)
-    return await _add(platform, present, who, new)
+    new = _NewRevision("regenerated", made, present.revision.number, rng_seed=rng_seed)
+    return await _add_revision(platform, present, who, new)
 
 
 async def paste_world(
@@ -89,28 +89,30 @@ async def paste_world(
     seen: int | None = None,
 ) -> WorldRevision:
     """A world that somebody wrote, in place of the present one. `is_body`: as `{state, revision?}`."""
-    present = await _present(platform, org_id, session_id, seen)
+    present = await _load_present(platform, org_id, session_id, seen)
     brief = await brief_of(platform, present.session)
-    revision, made = await _pasted(platform, brief, present.world, data, is_body=is_body)
+    revision, made = await _check_pasted(platform, brief, present.world, data, is_body=is_body)
     _refuse_stale(present.session, revision)
-    return await _add(platform, present, who, _New("pasted", made, present.revision.number))
+    return await _add_revision(platform, present, who, _NewRevision("pasted", made, present.revision.number))
 
 
 async def undo_world(
     platform: Platform, org_id: int, session_id: int, who: str, *, seen: int | None = None
 ) -> WorldRevision:
     """The world as it was before the latest change that still stands. Undoing twice goes back twice."""
-    present = await _present(platform, org_id, session_id, seen)
+    present = await _load_present(platform, org_id, session_id, seen)
     if present.revision.undo_to is None:
         raise Conflict(f"Seed session {session_id} has no change of its world to undo.")
     target = await find_revision(platform, present.session, present.revision.undo_to)
     world = await platform.database.read(partial(texts.text_of, name=target.world_hash))
-    job = Job("worlds_compared", {}, WORLD_S, MOST_RESULT, MEMORY)
+    job = Job("compare_worlds", {}, WORLD_S, MOST_RESULT, MEMORY)
     both = f"{present.world}\n{world}".encode()
     (changes,) = await platform.upload_helpers.run(job, both, owner=org_id)
     told: JsonObject = target.told | {"said": None}  # what was done then was not done now
     made = AuthoredWorld(Text(target.world_hash, world), dumps(told).decode(), changes.decode())
-    return await _add(platform, present, who, _New("undone", made, target.undo_to, rng_seed=target.rng_seed))
+    return await _add_revision(
+        platform, present, who, _NewRevision("undone", made, target.undo_to, rng_seed=target.rng_seed)
+    )
 
 
 async def read_world(
@@ -154,7 +156,7 @@ def derived_seed(rng_seed: int, *place: Json) -> int:
     return int.from_bytes(hashlib.sha256(named.encode()).digest()[:6])
 
 
-async def _present(platform: Platform, org_id: int, session_id: int, seen: int | None) -> _Present:
+async def _load_present(platform: Platform, org_id: int, session_id: int, seen: int | None) -> _PresentWorld:
     session = await find_session(platform, org_id, session_id)
     refuse_state(session, WORLD_REVIEW, DOING)
     _refuse_stale(session, seen)
@@ -165,24 +167,26 @@ async def _present(platform: Platform, org_id: int, session_id: int, seen: int |
 
     found = await platform.database.read(read)
     assert found is not None, "a session has its present revision"
-    return _Present(session, *found)
+    return _PresentWorld(session, *found)
 
 
 def _refuse_stale(session: SeedSession, seen: Json) -> None:
     if isinstance(seen, int) and seen != session.revision:
-        raise stale(session, seen)
+        raise stale_revision(session, seen)
 
 
-def stale(session: SeedSession, seen: int | None) -> StaleRevision:
-    whose = f"of revision {seen}" if seen is not None else "of the revision before"
+def stale_revision(session: SeedSession, seen: int | None) -> StaleRevision:
+    whose = f"revision {seen}" if seen is not None else "an earlier revision"
     message = (
-        f"This was asked {whose}; the world of seed session {session.id} is at revision {session.revision}"
-        " by now. Look at that one, then ask again."
+        f"This request is about {whose}; the world of seed session {session.id} is at revision"
+        f" {session.revision} by now. Read that revision, then try again."
     )
     return StaleRevision(message, details={"revision": session.revision})
 
 
-async def _add(platform: Platform, present: _Present, who: str, new: _New) -> WorldRevision:
+async def _add_revision(
+    platform: Platform, present: _PresentWorld, who: str, new: _NewRevision
+) -> WorldRevision:
     """The text first; then, at once, the revision, if nobody was faster."""
     session, now = present.session, platform.now()
     new_texts = await store_texts(platform, [new.made.world])
@@ -209,21 +213,21 @@ async def _add(platform: Platform, present: _Present, who: str, new: _New) -> Wo
         return True
 
     if not await platform.database.write(add):
-        raise await overtaken(platform, session, present.revision.number, DOING)
+        raise await overtaken_error(platform, session, present.revision.number, DOING)
     return revision
 
 
-async def overtaken(platform: Platform, session: SeedSession, seen: int, doing: str) -> Conflict:
+async def overtaken_error(platform: Platform, session: SeedSession, seen: int, doing: str) -> Conflict:
     """Why a change that was checked could not be made: somebody was faster."""
     now = await find_session(platform, session.org_id, session.id)
-    return stale(now, seen) if now.status == WORLD_REVIEW else wrong_state(now, doing)
+    return stale_revision(now, seen) if now.status == WORLD_REVIEW else wrong_state(now, doing)
 
 
-async def _pasted(
-    platform: Platform, brief: Brief, before: str, data: Input, *, is_body: bool
+async def _check_pasted(
+    platform: Platform, brief: SessionBrief, before: str, data: Input, *, is_body: bool
 ) -> tuple[Json, AuthoredWorld]:
     arguments: JsonObject = {"agent": brief.agent(), "now": brief.now, "is_body": is_body}
-    job = Job("world_pasted", arguments, WORLD_S, MOST_RESULT, MEMORY)
+    job = Job("check_pasted_world", arguments, WORLD_S, MOST_RESULT, MEMORY)
     with tempfile.TemporaryFile() as both:
         await asyncio.to_thread(_write_both, both, before, data)
         try:

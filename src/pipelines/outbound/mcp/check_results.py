@@ -48,7 +48,7 @@ def told_of(error: ValidationError, begins: int = 0) -> str:
     if len(place) > 1 and isinstance(place[1], int):
         place[1] += begins
     told = f"at {'.'.join(map(str, place)) or 'its top'}: {first['msg']}"
-    return f"answered with a result that is not as MCP has it, {quote(told)}"
+    return f"answered with a result that is not valid MCP, {quote(told)}"
 
 
 def _cut(value: Json, depth: int) -> Json:

@@ -13,7 +13,7 @@ import httpx2
 
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, dumps, loads
 from pipelines.core.tools.mcp_answers import quote
-from pipelines.outbound.mcp.large_results import LARGE_BYTES, EventCutter, lightened, lightened_event
+from pipelines.outbound.mcp.large_results import LARGE_BYTES, EventCutter, lighten, lighten_event
 from pipelines.processes.aside import aside as one_at_a_time
 
 MOST_MESSAGES = 5_000  # in one stream: each costs a fraction of a millisecond of the event loop
@@ -32,10 +32,10 @@ async def aside(size: int, read: Callable[P, T], *given: P.args, **named: P.kwar
     """What is large and hard to read is read beside the loop: others are served meanwhile."""
     if size <= READ_ASIDE_BYTES:
         return read(*given, **named)
-    return await beside(read, *given, **named)
+    return await in_thread(read, *given, **named)
 
 
-async def beside(read: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+async def in_thread(read: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
     return await one_at_a_time(_ANY_ORG, read, *given, **named)
 
 
@@ -119,7 +119,7 @@ class Events(httpx2.AsyncByteStream):
             exchange.fault = "broke the connection while it answered"
 
     async def _light(self, event: bytes) -> bytes:
-        light, result = await beside(lightened_event, event)
+        light, result = await in_thread(lighten_event, event)
         self._asker.result = self._asker.result if result is None else result
         return light
 
@@ -160,7 +160,7 @@ async def _pieces(answer: httpcore2.Response) -> AsyncGenerator[bytes, None]:
         yield piece
 
 
-async def whole(answer: httpcore2.Response, exchange: Exchange) -> bytes:
+async def read_whole(answer: httpcore2.Response, exchange: Exchange) -> bytes:
     found = bytearray()
     try:
         async with aclosing(_pieces(answer)) as pieces:
@@ -174,7 +174,7 @@ async def whole(answer: httpcore2.Response, exchange: Exchange) -> bytes:
     return bytes(found)
 
 
-async def usable(answer: httpcore2.Response, exchange: Exchange, request_id: Json) -> httpx2.Response:
+async def read_usable(answer: httpcore2.Response, exchange: Exchange, request_id: Json) -> httpx2.Response:
     """The answer to a request as the package may have it; raises Unusable."""
     headers = headers_of(answer)
     kind = kind_of(headers)
@@ -184,14 +184,14 @@ async def usable(answer: httpcore2.Response, exchange: Exchange, request_id: Jso
         raise Unusable(complaint)
     if answer.status < 300 and kind == "text/event-stream":
         return httpx2.Response(
-            answer.status, headers=passed(headers), stream=Events(answer, exchange, exchange)
+            answer.status, headers=forwarded_headers(headers), stream=Events(answer, exchange, exchange)
         )
-    body = await whole(answer, exchange)
+    body = await read_whole(answer, exchange)
     if answer.status < 300:
-        body, exchange.result = await aside(len(body), _checked, body, request_id, exchange.light_from)
+        body, exchange.result = await aside(len(body), _check_message, body, request_id, exchange.light_from)
     elif not _is_rpc_error(body):
         raise Unusable(f"answered with status {answer.status}{_hint(answer.status)}")
-    return httpx2.Response(answer.status, headers=passed(headers), content=body)
+    return httpx2.Response(answer.status, headers=forwarded_headers(headers), content=body)
 
 
 def _complaint(status: int, kind: str, headers: Mapping[str, str]) -> str | None:
@@ -200,13 +200,13 @@ def _complaint(status: int, kind: str, headers: Mapping[str, str]) -> str | None
     if headers.get("content-encoding", "identity") != "identity":
         return "answered with compressed content, though none was asked for"
     if status == 202:
-        return "answered with status 202, which is no answer to a request"
+        return "answered with status 202 instead of an answer"
     if status < 300 and kind not in ("application/json", "text/event-stream"):
         return f"answered with {quote(kind, 60) or 'no content type'} instead of JSON or a stream of events"
     return None
 
 
-def _checked(body: bytes, request_id: Json, light_from: int) -> tuple[bytes, JsonObject | None]:
+def _check_message(body: bytes, request_id: Json, light_from: int) -> tuple[bytes, JsonObject | None]:
     """The answer, and what was taken out of a large one. The package would wait on for an answer where one
     has come under another id."""
     try:
@@ -214,16 +214,16 @@ def _checked(body: bytes, request_id: Json, light_from: int) -> tuple[bytes, Jso
     except InvalidJson as error:
         raise Unusable(f"answered with a body that {error.predicate}") from None
     if not isinstance(message, dict) or not {"result", "error"} & message.keys():
-        raise Unusable("answered with JSON that is no answer of JSON-RPC")
+        raise Unusable("answered with JSON that is not a JSON-RPC answer")
     found = message.get("id")
     if found is None and "error" in message:  # it could not read the request, and so no id
         message["id"] = request_id
         body = dumps(message)
     elif found != request_id and str(found) != str(request_id):
-        raise Unusable("answered under another id than the request's")
+        raise Unusable("answered with another id than the request's")
     if len(body) <= light_from:
         return body, None
-    light = lightened(message)
+    light = lighten(message)
     return dumps(light.message), light.result
 
 
@@ -237,7 +237,7 @@ def _is_rpc_error(body: bytes) -> bool:
 
 def _hint(status: int) -> str:
     if status in (401, 403):
-        return ": it does not take the endpoint's credential"
+        return ": it refuses the endpoint's credential"
     if status in (404, 405):
         return ": there seems to be no MCP server at this path"
     return ""
@@ -257,7 +257,7 @@ def headers_of(answer: httpcore2.Response) -> dict[str, str]:
     return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in answer.headers}
 
 
-def passed(headers: Mapping[str, str]) -> dict[str, str]:
+def forwarded_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """What of an answer's headers the package reads."""
     kept = {name: headers[name] for name in ("mcp-session-id",) if name in headers}
     return kept | {"content-type": kind_of(headers)}

@@ -22,11 +22,11 @@ from pipelines.outbound.mcp.exchange import (
     Exchange,
     Unusable,
     error_answer,
+    forwarded_headers,
     headers_of,
     kind_of,
-    passed,
-    usable,
-    whole,
+    read_usable,
+    read_whole,
 )
 from pipelines.outbound.post_once import reason_of
 from pipelines.outbound.system_tls import system_tls
@@ -77,9 +77,9 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             try:
                 answer = await self._send(request, exchange)
                 exchange.status = answer.status
-                return await usable(answer, exchange, message["id"])
+                return await read_usable(answer, exchange, message["id"])
             except NETWORK_ERRORS as error:
-                exchange.fault = _told(exchange, error)
+                exchange.fault = _fault_text(exchange, error)
             except Unusable as error:
                 exchange.fault = str(error)
         return error_answer(message["id"], exchange.fault)
@@ -122,7 +122,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         with suppress(TimeoutError, Unusable, *NETWORK_ERRORS):
             async with asyncio.timeout(NOTIFYING_S):
                 answer = await self._send(request, own)
-                await whole(answer, own)
+                await read_whole(answer, own)
 
     # The server's own messages
 
@@ -142,10 +142,10 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         if answer.status != 200 or kind_of(headers) != "text/event-stream" or "content-encoding" in headers:
             await answer.aclose()
             return httpx2.Response(405)
-        return httpx2.Response(200, headers=passed(headers), stream=Events(answer, own, exchange))
+        return httpx2.Response(200, headers=forwarded_headers(headers), stream=Events(answer, own, exchange))
 
 
-def _told(exchange: Exchange, error: Exception) -> str:
+def _fault_text(exchange: Exchange, error: Exception) -> str:
     if isinstance(error, AddressRefused):
         return f"cannot be called: {error}"
     if not exchange.is_sent:

@@ -28,23 +28,23 @@ _IN_ITS_PLACE: JsonObject = {
 _NO_MESSAGE = b"data: 0\n\n"  # the package says of it what it says of all that is none
 
 
-class Lightened(NamedTuple):
+class LightMessage(NamedTuple):
     message: JsonObject | None  # None: nobody would miss it
     result: JsonObject | None  # what was taken out
 
 
-def lightened(message: JsonObject) -> Lightened:
+def lighten(message: JsonObject) -> LightMessage:
     """What the package needs of a large message."""
     kept: JsonObject = {name: message[name] for name in ("jsonrpc", "id") if name in message}
     result, error = message.get("result"), message.get("error")
     if isinstance(result, dict):
-        return Lightened(kept | {"result": _IN_ITS_PLACE}, result)
+        return LightMessage(kept | {"result": _IN_ITS_PLACE}, result)
     if isinstance(error, dict):
         said = str(error.get("message", ""))[:LONGEST_ERROR]
-        return Lightened(kept | {"error": {"code": error.get("code", 0), "message": said}}, None)
+        return LightMessage(kept | {"error": {"code": error.get("code", 0), "message": said}}, None)
     if "id" in message and isinstance(message.get("method"), str):  # a request of the server's own
-        return Lightened(kept | {"method": message["method"], "params": {}}, None)
-    return Lightened(None if "method" in message else kept | {"result": 0}, None)
+        return LightMessage(kept | {"method": message["method"], "params": {}}, None)
+    return LightMessage(None if "method" in message else kept | {"result": 0}, None)
 
 
 def is_taken(result: JsonObject) -> bool:
@@ -85,7 +85,7 @@ class EventCutter:
         return bytes(self._begun) if len(self._begun) <= self._large else b""
 
 
-def lightened_event(event: bytes) -> tuple[bytes, JsonObject | None]:
+def lighten_event(event: bytes) -> tuple[bytes, JsonObject | None]:
     """The event as the package may have it, and the result taken out of it."""
     data: list[bytes] = []
     kept = b""
@@ -104,7 +104,7 @@ def lightened_event(event: bytes) -> tuple[bytes, JsonObject | None]:
         return kept + _NO_MESSAGE, None
     if not isinstance(message, dict):
         return kept + _NO_MESSAGE, None
-    light = lightened(message)
+    light = lighten(message)
     if light.message is None:
         return kept + b"\n", None
     return kept + b"data: " + dumps(light.message) + b"\n\n", light.result

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 
 from pipelines.core.code.held_commands import CannotStart, Command, OpenPipes, Pipes
 from pipelines.core.text.json_text import InvalidJson, dumps, loads
-from pipelines.outbound.mcp.exchange import EXCHANGE, Exchange, beside
-from pipelines.outbound.mcp.large_results import LARGE_BYTES, lightened
+from pipelines.outbound.mcp.exchange import EXCHANGE, Exchange, in_thread
+from pipelines.outbound.mcp.large_results import LARGE_BYTES, lighten
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams  # only for reading: no name that stays
@@ -25,7 +25,7 @@ MOST_LINES = 2_000  # in a second; also those that are no messages, which some p
 
 
 #: By the id of the request, as long as somebody waits for the answer.
-_Asked = WeakValueDictionary[str, Exchange]
+_Waiting = WeakValueDictionary[str, Exchange]
 
 
 class PipeWay:
@@ -47,10 +47,10 @@ class PipeWay:
         self._why, self._lines = "", None
         try:
             async with self._open_pipes(self._command) as pipes:
-                asked: _Asked = WeakValueDictionary()
-                self._lines = lines = _Lines(pipes, asked)
+                waiting_exchanges: _Waiting = WeakValueDictionary()
+                self._lines = lines = _Lines(pipes, waiting_exchanges)
                 try:
-                    yield lines, _Writer(pipes, asked)
+                    yield lines, _Writer(pipes, waiting_exchanges)
                 finally:
                     if lines is self._lines and lines.has_ended:  # while it can still be asked
                         await self.why()
@@ -73,9 +73,9 @@ class _Closing:
 
 
 class _Lines(_Closing):
-    def __init__(self, pipes: Pipes, asked: _Asked) -> None:
+    def __init__(self, pipes: Pipes, waiting_exchanges: _Waiting) -> None:
         self._pipes = pipes
-        self._asked = asked
+        self._exchanges = waiting_exchanges
         self._waiting: list[bytes] = []
         self._begun = b""
         self._second, self._count = 0, 0
@@ -124,15 +124,15 @@ class _Lines(_Closing):
         if len(line) <= LARGE_BYTES:
             return _read_message(line)
         try:
-            message = await beside(loads, line)
+            message = await in_thread(loads, line)
         except InvalidJson:
             return None
         if not isinstance(message, dict):
             return None
-        exchange = None if "method" in message else self._asked.get(str(message.get("id")))
+        exchange = None if "method" in message else self._exchanges.get(str(message.get("id")))
         if exchange is not None and len(line) <= exchange.light_from:
             return _read_message(line)
-        light = lightened(message)
+        light = lighten(message)
         if exchange is not None:
             exchange.result = light.result
         return None if light.message is None else _read_message(dumps(light.message))
@@ -146,9 +146,9 @@ def _read_message(line: bytes) -> SessionMessage | None:
 
 
 class _Writer(_Closing):
-    def __init__(self, pipes: Pipes, asked: _Asked) -> None:
+    def __init__(self, pipes: Pipes, waiting_exchanges: _Waiting) -> None:
         self._pipes = pipes
-        self._asked = asked
+        self._exchanges = waiting_exchanges
 
     async def __aenter__(self) -> "_Writer":
         return self
@@ -158,7 +158,7 @@ class _Writer(_Closing):
         exchange = EXCHANGE.get()
         exchange.is_sent = True
         if isinstance(item.message, JSONRPCRequest):
-            self._asked[str(item.message.id)] = exchange
+            self._exchanges[str(item.message.id)] = exchange
         try:
             await self._pipes.write(line)
         except OSError:

@@ -20,7 +20,7 @@ MISSING = "MCP servers are called with the package mcp: pip install 'pipelines-o
 CHANGED = "the endpoint was changed or removed while it was called; call again"
 
 
-class Asked(NamedTuple):
+class McpOutcome(NamedTuple):
     """What came of one request: a result, or a reason."""
 
     result: JsonObject | None = None
@@ -36,7 +36,7 @@ class PooledSession:
         self._held: McpSession | None = None
         self._opening: asyncio.Task[McpSession] | None = None
         self._way: Way | None = None  # that led there, and what was agreed on then
-        self._before: Negotiated | None = None
+        self._negotiated: Negotiated | None = None
         self._leaving: set[asyncio.Task[None]] = set()
         self._is_closed = False
 
@@ -48,7 +48,7 @@ class PooledSession:
             return self._held
         if self._opening is None:
             self._opening = asyncio.create_task(self._open())
-            self._opening.add_done_callback(self._is_opened)
+            self._opening.add_done_callback(self._on_opened)
         opening = self._opening
         try:
             return await asyncio.shield(opening)
@@ -62,22 +62,22 @@ class PooledSession:
         session: "McpSession",
         exchange: Exchange,
         request: "Callable[[McpSession, Exchange], Awaitable[JsonObject]]",
-    ) -> Asked:
+    ) -> McpOutcome:
         from pipelines.outbound.mcp.session import Refused, SessionGone
 
         try:
-            return Asked(result=await request(session, exchange))
+            return McpOutcome(result=await request(session, exchange))
         except SessionGone:
-            asked = _gone(exchange, await self._why())
-            self._let_go(session)
+            asked = _session_gone(exchange, await self._end_reason())
+            self._drop_session(session)
             return asked
         except Refused as error:
-            asked = _refused(exchange, str(error))
+            asked = _request_refused(exchange, str(error))
         if asked.is_surely_unsent or not session.is_alive:
-            self._let_go(session)
+            self._drop_session(session)
         return asked
 
-    async def _why(self) -> str:
+    async def _end_reason(self) -> str:
         return "" if self._way is None else await self._way.why()
 
     async def close(self) -> None:
@@ -87,15 +87,15 @@ class PooledSession:
             with suppress(asyncio.CancelledError, LiveCallFailed):
                 await self._opening
         if self._held is not None:
-            self._let_go(self._held)
+            self._drop_session(self._held)
         await asyncio.gather(*self._leaving, return_exceptions=True)
 
-    def _is_opened(self, opening: "asyncio.Task[McpSession]") -> None:
+    def _on_opened(self, opening: "asyncio.Task[McpSession]") -> None:
         self._opening = None
         if not opening.cancelled() and opening.exception() is None:
             self._held = opening.result()
 
-    def _let_go(self, session: "McpSession") -> None:
+    def _drop_session(self, session: "McpSession") -> None:
         """Of others too, once they are done with it."""
         if self._held is session:
             self._held = None
@@ -115,22 +115,22 @@ class PooledSession:
             ways = [self._way, *(way for way in ways if way.name != self._way.name)]
         reasons: list[str] = []
         for way in ways:
-            session = await self._opened(way, reasons)
+            session = await self._open_way(way, reasons)
             if session is not None:
                 return session
-        self._way = self._before = None
+        self._way = self._negotiated = None
         words = await ways[0].why()
         raise LiveCallFailed(f"the MCP server {_joined(reasons)}", notes=(words,) if words else ())
 
-    async def _opened(self, way: "Way", reasons: list[str]) -> "McpSession | None":
+    async def _open_way(self, way: "Way", reasons: list[str]) -> "McpSession | None":
         from pipelines.outbound.mcp.session import McpSession, NotOpened
 
-        befores = [self._before, None] if self._way is way and self._before else [None]
+        befores = [self._negotiated, None] if self._way is way and self._negotiated else [None]
         reason = ""
         for before in befores:
             session = McpSession(way.transport(), before, self._tools_changed, way.opens_within_s)
             try:
-                self._before = await session.open()
+                self._negotiated = await session.open()
             except NotOpened as error:
                 words = await way.why()
                 reason = f"did not begin: {quote(words)}" if words else str(error)
@@ -148,20 +148,20 @@ def _ways(target: McpTarget) -> "list[Way]":
     return transports.ways_to(target)
 
 
-def _gone(exchange: Exchange, words: str) -> Asked:
+def _session_gone(exchange: Exchange, words: str) -> McpOutcome:
     reason = exchange.fault or "ended the session before there was an answer"
     reason = f"{reason}: {quote(words)}" if words else reason
-    return Asked(reason=reason, is_surely_unsent=not exchange.is_sent, is_unknown=exchange.is_sent)
+    return McpOutcome(reason=reason, is_surely_unsent=not exchange.is_sent, is_unknown=exchange.is_sent)
 
 
-def _refused(exchange: Exchange, words: str) -> Asked:
+def _request_refused(exchange: Exchange, words: str) -> McpOutcome:
     """A status of 404 says that the session is not known (400, with some servers), so nothing was called."""
     is_lost = exchange.status == 404 or (exchange.status == 400 and "session" in words.lower())
     if exchange.fault is None:
-        return Asked(reason=f"refused the call: {words}", is_surely_unsent=is_lost)
+        return McpOutcome(reason=f"refused the call: {words}", is_surely_unsent=is_lost)
     is_answered = exchange.status is not None and exchange.status >= 300
     is_unknown = exchange.is_sent and not is_answered
-    return Asked(
+    return McpOutcome(
         reason=exchange.fault, is_surely_unsent=is_lost or not exchange.is_sent, is_unknown=is_unknown
     )
 

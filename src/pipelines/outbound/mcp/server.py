@@ -39,7 +39,7 @@ MOST_ANSWER_BYTES = 2 * MAX_RESPONSE_BYTES + 64 * 1024
 MOST_LISTED_BYTES = 8 * 1024 * 1024
 #: After a server said that its tools are others they are listed again: soon, then no more often than so.
 RELISTED_AFTER_S, RELISTED_EVERY_S = 0.5, 10.0
-CHANGED_NOTE = "the MCP server describes this tool otherwise than when it was discovered: discover again"
+CHANGED_NOTE = "the MCP server describes this tool differently than when it was discovered: discover again"
 GONE_NOTE = "the MCP server does not list this tool any more: discover again"
 
 _Ask: TypeAlias = "Callable[[McpSession, Exchange], Awaitable[JsonObject]]"
@@ -96,19 +96,19 @@ class McpServerEndpoint:
     ) -> None:
         self._masking = masking
         self._use = target.command.use if target.command else Use()
-        self._pool = PooledSession(target, self._hear_of_change)
+        self._pool = PooledSession(target, self._on_tools_changed)
         self._longest_s = longest_s
         self._idle_s = idle_s
-        self._told = tools_changed
+        self._tools_changed = tools_changed
         self._is_stale = False  # the server said that its tools are others than those it listed last
-        self._listed_now: dict[str, str] | None = None  # their fingerprints
+        self._fingerprints: dict[str, str] | None = None  # their fingerprints
         self._relisting: asyncio.Task[None] | None = None
 
     async def discover(self) -> Discovery:
         try:
             with self._use.lasting():
                 async with asyncio.timeout(self._longest_s):
-                    listed, notes = await self._listed()
+                    listed, notes = await self._list_tools()
                     session = await self._pool.session()
         except TimeoutError:
             raise LiveCallFailed(
@@ -117,7 +117,7 @@ class McpServerEndpoint:
         # On a thread: schemas may have megabytes.
         read = partial(discovery_of, listed, notes, session.complaint_of_schema)
         found = await asyncio.to_thread(lambda: self._masking.discovery(read()))
-        self._listed_now = await asyncio.to_thread(
+        self._fingerprints = await asyncio.to_thread(
             lambda: {tool.name: tool.fingerprint for tool in found.tools}
         )
         return found
@@ -128,22 +128,22 @@ class McpServerEndpoint:
         ends = clock.time() + self._longest_s
         exchange = self._exchange()
 
-        def progressed() -> None:
+        def on_progress() -> None:
             if not exchange.is_over:
                 limit.reschedule(min(clock.time() + self._idle_s, ends))
 
         async def ask(session: "McpSession", sent: Exchange) -> JsonObject:
             nonlocal exchange
             exchange = sent
-            progressed()
-            return await session.call_tool(str(name), arguments, tool.input_schema, sent, progressed)
+            on_progress()
+            return await session.call_tool(str(name), arguments, tool.input_schema, sent, on_progress)
 
         try:
             with self._use.lasting():
                 async with asyncio.timeout_at(ends) as limit:
-                    result = await self._asked(ask, tool)
+                    result = await self._ask(ask, tool)
         except TimeoutError:
-            raise self._late(exchange, is_all=limit.when() == ends) from None
+            raise self._timeout_failure(exchange, is_all=limit.when() == ends) from None
         return await self._reply(result, exchange.took or MOST_ANSWER_BYTES, tool)  # 0: it came over pipes
 
     async def close(self) -> None:
@@ -154,7 +154,7 @@ class McpServerEndpoint:
     def _exchange(self) -> Exchange:
         return Exchange(most_bytes=MOST_ANSWER_BYTES, read_s=self._longest_s)
 
-    def _late(self, exchange: Exchange, *, is_all: bool) -> LiveCallFailed:
+    def _timeout_failure(self, exchange: Exchange, *, is_all: bool) -> LiveCallFailed:
         if not exchange.is_sent:
             return LiveCallFailed(f"the MCP server could not be reached within {self._longest_s:g} s")
         waited = (
@@ -173,7 +173,7 @@ class McpServerEndpoint:
             raise self._masking.failed(f"the MCP server {error}") from None
         return await self._masking.reply(reply, size)
 
-    async def _asked(self, ask: _Ask, tool: DiscoveredTool | None = None) -> JsonObject:
+    async def _ask(self, ask: _Ask, tool: DiscoveredTool | None = None) -> JsonObject:
         for is_last in (False, True):
             try:
                 session = await self._pool.session()
@@ -190,16 +190,16 @@ class McpServerEndpoint:
 
     def _drift(self, tool: DiscoveredTool | None) -> list[str]:
         """For the trace: whether the server lists the tool otherwise now, as far as that is known."""
-        if tool is None or self._listed_now is None:
+        if tool is None or self._fingerprints is None:
             return []
-        now = self._listed_now.get(tool.name)
+        now = self._fingerprints.get(tool.name)
         if now == tool.fingerprint:
             return []
         return [GONE_NOTE if now is None else CHANGED_NOTE]
 
     # Discovery
 
-    async def _listed(self) -> tuple[list[Json], list[str]]:
+    async def _list_tools(self) -> tuple[list[Json], list[str]]:
         """The tools of all pages, and why there are no more."""
         tools: list[Json] = []
         notes: list[str] = []
@@ -216,7 +216,7 @@ class McpServerEndpoint:
             if not isinstance(following, str) or not following:
                 return tools, notes
             if following in seen:
-                return tools, [*notes, "the server's pages of tools go round in a circle: read once"]
+                return tools, [*notes, "the server's pages of tools repeat: each was read once"]
             if len(tools) > MOST_TOOLS or size > MOST_LISTED_BYTES:
                 return tools[:MOST_TOOLS], [*notes, f"the server lists more tools: {MOST_TOOLS:,} are read"]
             seen.add(following)
@@ -232,12 +232,12 @@ class McpServerEndpoint:
             took = sent.took
             return page
 
-        return await self._asked(ask), took
+        return await self._ask(ask), took
 
-    def _hear_of_change(self) -> None:
+    def _on_tools_changed(self) -> None:
         self._is_stale = True
-        if self._told is not None:
-            self._told()
+        if self._tools_changed is not None:
+            self._tools_changed()
         if self._relisting is None:
             self._relisting = asyncio.create_task(self._relist())
 

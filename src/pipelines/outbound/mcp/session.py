@@ -21,7 +21,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.tools.mcp_answers import quote
 from pipelines.outbound.mcp.check_results import NotAsMcp, check_result, told_of
-from pipelines.outbound.mcp.exchange import EXCHANGE, Exchange, beside
+from pipelines.outbound.mcp.exchange import EXCHANGE, Exchange, in_thread
 from pipelines.outbound.mcp.large_results import is_taken
 
 CLOSES_WITHIN_S = 10.0
@@ -76,7 +76,7 @@ class McpSession:
             transport,
             mode="auto" if before is None else before.mode,
             prior_discover=None if before is None else before.discovered,
-            message_handler=self._hear,
+            message_handler=self._on_message,
             client_info=_CLIENT,
             cache=None,
         )
@@ -123,15 +123,15 @@ class McpSession:
         arguments: JsonObject,
         schema: JsonObject,
         exchange: Exchange,
-        progressed: Callable[[], None],
+        on_progress: Callable[[], None],
     ) -> JsonObject:
-        async def heard(progress: float, total: float | None, message: str | None) -> None:
-            progressed()
+        async def progress_callback(progress: float, total: float | None, message: str | None) -> None:
+            on_progress()
 
         if self._is_modern and find_invalid_x_mcp_header(schema) is None:
             exchange.headers = mcp_param_headers(x_mcp_header_map(schema), arguments)
         params = types.CallToolRequestParams(name=name, arguments=arguments)
-        return await self._ask(types.CallToolRequest(params=params), exchange, heard)
+        return await self._ask(types.CallToolRequest(params=params), exchange, progress_callback)
 
     def complaint_of_schema(self, schema: Json) -> str | None:
         """Why the protocol forbids to call a tool with this schema."""
@@ -152,7 +152,7 @@ class McpSession:
         self,
         request: types.ClientRequest,
         exchange: Exchange,
-        heard: ProgressFnT | None = None,
+        progress_callback: ProgressFnT | None = None,
     ) -> JsonObject:
         if not self.is_alive:
             raise SessionGone
@@ -160,8 +160,8 @@ class McpSession:
         self._users += 1
         self._idle.clear()
         try:
-            sent = self._client.session.send_request(request, _AS_SENT, progress_callback=heard)
-            return await self._whole(cast("JsonObject", await sent), request.method, exchange)
+            sent = self._client.session.send_request(request, _AS_SENT, progress_callback=progress_callback)
+            return await self._with_taken_result(cast("JsonObject", await sent), request.method, exchange)
         except MCPError as error:
             if _is_lost(error) and exchange.status is None:
                 raise SessionGone from None  # else only the answer ended
@@ -181,15 +181,15 @@ class McpSession:
             if not self._users:
                 self._idle.set()
 
-    async def _whole(self, result: JsonObject, method: str, exchange: Exchange) -> JsonObject:
+    async def _with_taken_result(self, result: JsonObject, method: str, exchange: Exchange) -> JsonObject:
         """With what was taken out of it, once that has been checked as the package checks the rest."""
         if not is_taken(result):
             return result
         taken, exchange.result = exchange.result, None
         if taken is None:
-            raise NotAsMcp("answered in the place of another answer")
+            raise NotAsMcp("answered with the result of another request")
         version = self._client.protocol_version
-        await beside(check_result, taken, method, version)
+        await in_thread(check_result, taken, method, version)
         return taken
 
     # The task that holds it: what the package opens must be closed by the task that opened it
@@ -223,7 +223,7 @@ class McpSession:
                 async for _ in events:
                     self._tools_changed()
 
-    async def _hear(self, message: object) -> None:
+    async def _on_message(self, message: object) -> None:
         if isinstance(message, types.ToolListChangedNotification):
             self._tools_changed()
 

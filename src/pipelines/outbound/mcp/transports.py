@@ -37,14 +37,14 @@ def ways_to(target: McpTarget) -> list[Way]:
             "/" + httpx2.URL(url).path.rpartition("/")[2],
             len(target.urls) == 1,
             partial(_over_http, url, target),
-            _nothing,
+            _no_reason,
             OPENS_WITHIN_S,
         )
         for url in target.urls
     ]
 
 
-async def _nothing() -> str:
+async def _no_reason() -> str:
     return ""
 
 

@@ -36,7 +36,7 @@ _LEAVE_WITHIN_MS = 300
 def kill_all() -> None:
     """But for this process and the namespace's first, which signals from inside do not reach."""
     if os.getpid() >= _FIRST_PIDS:
-        raise RuntimeError("this is no sandbox: nothing is killed")
+        raise RuntimeError("this is not a sandbox: nothing is killed")
     for _ in range(1_000):  # a process that forks while the signal goes round may be missed
         try:
             os.kill(-1, signal.SIGKILL)

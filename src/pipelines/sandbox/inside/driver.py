@@ -186,7 +186,7 @@ def cut(text: str, longest: int) -> str:
     return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out …]\n{text[-half:]}"
 
 
-def of_theirs(frame: Any) -> Any:
+def is_user_frame(frame: Any) -> Any:
     """A traceback from the user's first frame on: after our last one, and the import system's."""
     first = frame
     while frame:
@@ -197,11 +197,11 @@ def of_theirs(frame: Any) -> Any:
     return first
 
 
-def told(error: BaseException) -> Message:
+def describe_error(error: BaseException) -> Message:
     """An exception as words. Its own methods are the user's, and may fail too."""
     import traceback
 
-    error.__traceback__ = of_theirs(error.__traceback__)
+    error.__traceback__ = is_user_frame(error.__traceback__)
     try:
         message = str(error)
     except BaseException:  # noqa: BLE001 - see above
@@ -222,11 +222,11 @@ def answer(job: Message, call: Callable[[Message], Any] = call) -> Message:
     try:
         value = call(job)
     except SystemExit as error:
-        return {"kind": "exited", **told(error)}
+        return {"kind": "exited", **describe_error(error)}
     except MemoryError as error:
-        return {"kind": "out_of_memory", **told(error)}
+        return {"kind": "out_of_memory", **describe_error(error)}
     except BaseException as error:  # noqa: BLE001 - whatever their code raises is its outcome
-        return {"kind": "exception", **told(error)}
+        return {"kind": "exception", **describe_error(error)}
     try:
         text = json.dumps(value, allow_nan=False)
     except MemoryError:
@@ -258,7 +258,7 @@ def main() -> None:
     try:
         settle(job)
     except BaseException as error:  # noqa: BLE001 - start-up files of the packages they require
-        found = {"kind": "exception", **told(error)}
+        found = {"kind": "exception", **describe_error(error)}
     else:
         found = answer(job)
     flush()

@@ -52,7 +52,7 @@ def readers_from(texts: dict[str, str]) -> dict[str, Any]:
 def described(name: str, function: Any, readers: dict[str, Any]) -> dict[str, Any]:
     """A tool, or the `problem` that keeps the function from being one."""
     if not callable(function) or inspect.isclass(function):
-        return {"name": name, "problem": f"is no function but {_a(function)}"}
+        return {"name": name, "problem": f"is not a function but {_a(function)}"}
     try:
         signature = signature_of(function)
     except NameError as error:

@@ -71,7 +71,7 @@ class Program:
     def describe(self, job: Message) -> Any:
         readers = values.readers_from(job["readers"])
         found = []
-        for entry in self._listed(job["functions"]):
+        for entry in self._list_functions(job["functions"]):
             try:
                 function = self.function(entry)
             except AttributeError as error:
@@ -80,7 +80,7 @@ class Program:
             found.append({**entry, **values.described(entry["function"], function, readers)})
         return found
 
-    def _listed(self, entries: list[Message]) -> list[Message]:
+    def _list_functions(self, entries: list[Message]) -> list[Message]:
         """With `function` null: each that the file itself defines, but for those that begin with `_`."""
         listed: list[Message] = []
         for entry in entries:
@@ -107,7 +107,7 @@ def answer(program: Program, job: Message) -> Message:
     try:
         found: Message = driver.answer(job, work)
     except BaseException as error:  # noqa: BLE001 - their classes may fail wherever they are looked at
-        return {"kind": "exception", **driver.told(error)}
+        return {"kind": "exception", **driver.describe_error(error)}
     if found.get("exception") == "Unwritable":
         return {"kind": "bad_result", "message": found["message"]}
     return found
@@ -127,7 +127,7 @@ def in_child(program: Program, job: Message, pipe: int) -> None:
         os._exit(0)
 
 
-def forked(program: Program, job: Message) -> bytes | Message:
+def run_in_fork(program: Program, job: Message) -> bytes | Message:
     """The child's own frame, or how it ended without one."""
     reading, writing = os.pipe()
     driver.flush()
@@ -137,7 +137,7 @@ def forked(program: Program, job: Message) -> bytes | Message:
         in_child(program, job, writing)
     os.close(writing)
     try:
-        frame = received(reading, child, 2 * job["result_bytes"] + 128 * 1024)
+        frame = receive(reading, child, 2 * job["result_bytes"] + 128 * 1024)
     finally:
         os.close(reading)
     kill_all()
@@ -148,7 +148,7 @@ def forked(program: Program, job: Message) -> bytes | Message:
     return {"kind": "ended", "status": code}
 
 
-def received(pipe: int, child: int, largest: int) -> bytes | None:
+def receive(pipe: int, child: int, largest: int) -> bytes | None:
     """A whole frame. None when the child has ended without: another process of the call may hold the pipe."""
     handle = os.pidfd_open(child)
     data = bytearray()
@@ -177,7 +177,7 @@ def received(pipe: int, child: int, largest: int) -> bytes | None:
 def kill_all() -> None:
     """But for this process and the namespace's first, which signals from inside do not reach."""
     if os.getpid() >= _FIRST_PIDS:
-        raise RuntimeError("this is no sandbox: nothing is killed")
+        raise RuntimeError("this is not a sandbox: nothing is killed")
     try:  # noqa: SIM105 - contextlib may not be loaded yet
         os.kill(-1, signal.SIGKILL)
     except ProcessLookupError:
@@ -223,11 +223,11 @@ def prepare(job: Message) -> Program | Message:
         driver.settle({**job, "file": job["files"][0]})
         return Program(job)
     except SystemExit as error:
-        return {"kind": "exited", **driver.told(error)}
+        return {"kind": "exited", **driver.describe_error(error)}
     except MemoryError as error:
-        return {"kind": "out_of_memory", **driver.told(error)}
+        return {"kind": "out_of_memory", **driver.describe_error(error)}
     except BaseException as error:  # noqa: BLE001 - whatever their code raises is its outcome
-        return {"kind": "exception", **driver.told(error)}
+        return {"kind": "exception", **driver.describe_error(error)}
 
 
 def main() -> None:
@@ -260,7 +260,7 @@ def main() -> None:
 
 def serve_forked(host: Any, program: Program) -> None:
     while True:
-        found = forked(program, host.receive())
+        found = run_in_fork(program, host.receive())
         if isinstance(found, dict):
             host.send(found)
         else:

@@ -218,15 +218,15 @@ def run_agent(message: Message) -> bytes | Message:
     child = os.fork()
     if child == 0:
         os.close(reading)
-        _be_agent(message, writing)
+        _run_as_agent(message, writing)
     os.close(writing)
     try:
         until = time.monotonic() + message["timeout_s"]
-        frame, is_late = _received(reading, child, 2 * message["result_bytes"] + 128 * 1024, until)
+        frame, is_late = _receive(reading, child, 2 * message["result_bytes"] + 128 * 1024, until)
     finally:
         os.close(reading)
     global _left_by_agent
-    _left_by_agent = [] if is_late else _others_than(child)
+    _left_by_agent = [] if is_late else _other_processes(child)
     os.kill(child, 9)
     _, status = os.waitpid(child, 0)
     commands.kill_all()
@@ -239,7 +239,7 @@ def run_agent(message: Message) -> bytes | Message:
 _left_by_agent: list[str] = []
 
 
-def _others_than(child: int) -> list[str]:
+def _other_processes(child: int) -> list[str]:
     """Processes beside the agent's own; threads of it are gone with it."""
     found = commands.others()
     try:
@@ -250,7 +250,7 @@ def _others_than(child: int) -> list[str]:
     return found[:20]
 
 
-def _be_agent(job: Message, pipe: int) -> None:
+def _run_as_agent(job: Message, pipe: int) -> None:
     try:
         os.close(driver.CONTROL)
         commands.set_dumpable(1)
@@ -258,7 +258,7 @@ def _be_agent(job: Message, pipe: int) -> None:
         try:
             driver.settle(job)
         except BaseException as error:  # noqa: BLE001 - start-up files of the packages they require
-            found = {"kind": "exception", **driver.told(error)}
+            found = {"kind": "exception", **driver.describe_error(error)}
         else:
             found = driver.answer(job)
         driver.flush()
@@ -271,7 +271,7 @@ def _be_agent(job: Message, pipe: int) -> None:
         os._exit(0)
 
 
-def _received(pipe: int, child: int, largest: int, until: float) -> tuple[bytes | None, bool]:
+def _receive(pipe: int, child: int, largest: int, until: float) -> tuple[bytes | None, bool]:
     """A whole frame, and whether the time was over first."""
     handle = os.pidfd_open(child)
     data = bytearray()
@@ -317,10 +317,10 @@ def collect(message: Message) -> Message:
         raise Refusal(f"the changes cannot be collected: {error}") from None
     finally:
         notes = {"inner": inner[:20], "history": history, "left": _left_by_agent}
-    return {**_told_changes(pristine, message["most_bytes"]), **notes}
+    return {**_describe_changes(pristine, message["most_bytes"]), **notes}
 
 
-def _told_changes(repo: Any, most: int) -> Message:
+def _describe_changes(repo: Any, most: int) -> Message:
     process = repo.patch()
     assert process.stdout is not None
     patch = process.stdout.read(most + 1)
@@ -333,14 +333,14 @@ def _told_changes(repo: Any, most: int) -> Message:
     if len(changes) > most:
         raise Refusal("the changes cannot be collected: their list alone is over the limit")
     return {
-        "raw": _coded(changes),
-        "patch": _coded(patch[:most]),
-        "ignored": _coded(ignored[: 1 << 20]),
+        "raw": _encode_content(changes),
+        "patch": _encode_content(patch[:most]),
+        "ignored": _encode_content(ignored[: 1 << 20]),
         "truncated": is_cut,
     }
 
 
-def _coded(data: bytes) -> str:
+def _encode_content(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
@@ -354,7 +354,7 @@ def apply(message: Message) -> Message:
         repo.apply(base64.b64decode(message["patch"]))
     except repository.GitFailed as error:
         return {"problem": str(error)}
-    told = _told_changes(repo, message["most_bytes"])
+    told = _describe_changes(repo, message["most_bytes"])
     return {**told, "contents": {path: _content(path, message["most_bytes"]) for path in message["read"]}}
 
 
@@ -458,7 +458,7 @@ def run_command(message: Message) -> Message:
             os.makedirs(os.path.dirname(path), exist_ok=True)
     found = commands.run(message)
     files = {path: _regular(path, message["most_bytes"]) for path in message["read"]}
-    coded = {path: _coded(data) if data is not None else None for path, data in files.items()}
+    coded = {path: _encode_content(data) if data is not None else None for path, data in files.items()}
     return {**found, **_changed_tests(), "files": coded}
 
 
@@ -488,13 +488,13 @@ _HANDLERS: dict[str, Callable[[Message], Any]] = {
 }
 
 
-def answered(message: Message) -> bytes | Message:
+def answer(message: Message) -> bytes | Message:
     try:
         found = _HANDLERS[message["kind"]](message)
     except Refusal as error:
         return {"kind": "exception", "exception": "Refusal", "message": str(error)}
     except Exception as error:  # noqa: BLE001 - ours, or a full disk: the host says so, and goes on
-        return {"kind": "exception", **driver.told(error)}
+        return {"kind": "exception", **driver.describe_error(error)}
     if message["kind"] == "agent":
         return found  # type: ignore[no-any-return]
     return {"kind": "result", "json": json.dumps(found)}
@@ -514,7 +514,7 @@ def main() -> None:
         if message["kind"] == "archives":
             send_archives(host, message["names"])
             continue
-        found = answered(message)
+        found = answer(message)
         if isinstance(found, dict):
             host.send(found)
         else:

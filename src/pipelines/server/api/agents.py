@@ -7,9 +7,9 @@ from fastapi import APIRouter, Query, Request, Response
 from pipelines.core.code.code_zip import MAX_ZIP_BYTES
 from pipelines.engine.agents import register_agent
 from pipelines.engine.find import find_agent
-from pipelines.engine.runs import test_connection
-from pipelines.engine.tools import check_plans, propose_plans
-from pipelines.engine.tools.agent_warnings import with_warnings
+from pipelines.engine.runs import check_connection
+from pipelines.engine.simulation import check_plans, propose_plans
+from pipelines.engine.simulation.agent_warnings import with_warnings
 from pipelines.server.api.common import (
     MAX_ID,
     Contributor,
@@ -101,7 +101,7 @@ async def post_test_connection(agent_id: Id, request: Request, platform: Ours, k
     An agent behind a URL is pinged with its auth header; code is loaded in a sandbox, and not called.
     """
     client, code_runner = request.app.state.agent_client, request.app.state.code_runner
-    told = await test_connection.test_connection(platform, client, code_runner, key.org_id, agent_id)
+    told = await check_connection.check_connection(platform, client, code_runner, key.org_id, agent_id)
     return answer(told)
 
 

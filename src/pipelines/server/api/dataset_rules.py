@@ -5,7 +5,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from pipelines.engine.tools import read_sentences, translate_rules
+from pipelines.engine.simulation import read_sentences, translate_rules
 from pipelines.server.api.common import (
     Contributor,
     Id,

@@ -32,7 +32,7 @@ async def get_models(
 
     With `agent_id` and `dataset_id`, for the runs of these.
     """
-    known = await list_models.look_at_models(
+    known = await list_models.list_models(
         platform,
         key.org_id,
         named_by(request.app.state.settings),

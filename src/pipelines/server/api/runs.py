@@ -13,9 +13,9 @@ from pipelines.engine.batches.open_batch import MAX_REPEATS
 from pipelines.engine.judging import rejudge_runs, rescore
 from pipelines.engine.platform import Platform
 from pipelines.engine.reports.export_run import export_atif, export_json
-from pipelines.engine.reports.summarize_batch import WantedBatch, estimate_batch
+from pipelines.engine.reports.summarize_batch import BatchEstimateRequest, estimate_batch
 from pipelines.engine.reviews.decide_run import decide_run
-from pipelines.engine.reviews.read_reviews import Looker
+from pipelines.engine.reviews.read_reviews import Caller
 from pipelines.engine.runs import open_run, read_run
 from pipelines.server.api.common import (
     MAX_ID,
@@ -153,7 +153,7 @@ async def estimate_runs(
 
     Null where no run says anything of it.
     """
-    wanted = WantedBatch(
+    wanted = BatchEstimateRequest(
         agent_id=agent_id, dataset_id=dataset_id, tag="", repeats=repeats, concurrency=concurrency
     )
     return answer((await estimate_batch(platform, key.org_id, wanted)).as_json())
@@ -162,8 +162,8 @@ async def estimate_runs(
 @router.get("/{run_id}")
 async def get_run(run_id: Id, platform: Ours, key: Viewer) -> Response:
     """The run, its seed, the counts of its calls, what people said of it (`review`), what it cost."""
-    looker = Looker(key.org_id, reviewer_of(key, None))
-    return answer(await read_run.read_run(platform, looker, run_id))
+    caller = Caller(key.org_id, reviewer_of(key, None))
+    return answer(await read_run.read_run(platform, caller, run_id))
 
 
 @router.post("/{run_id}/finish", openapi_extra=json_body(bodies.FINISH))
@@ -196,8 +196,8 @@ async def judge_run(
 @router.get("/{run_id}/verdicts")
 async def get_verdicts(run_id: Id, platform: Ours, key: Viewer) -> Response:
     """The run's verdict, those before it with the oracle and grader each was by, and what people said."""
-    looker = Looker(key.org_id, reviewer_of(key, None))
-    return answer(await rejudge_runs.read_verdicts(platform, looker, run_id))
+    caller = Caller(key.org_id, reviewer_of(key, None))
+    return answer(await rejudge_runs.read_verdicts(platform, caller, run_id))
 
 
 @router.post("/{run_id}/verdict", openapi_extra=json_body(review_bodies.RUN_VERDICT))
@@ -208,8 +208,8 @@ async def post_verdict(run_id: Id, request: Request, platform: Ours, key: Contri
     """
     body = await read_json_object(request)
     named = body.get("reviewer")
-    looker = Looker(key.org_id, reviewer_of(key, named if isinstance(named, str) else None))
-    return answer(await decide_run(platform, looker, run_id, body))
+    caller = Caller(key.org_id, reviewer_of(key, named if isinstance(named, str) else None))
+    return answer(await decide_run(platform, caller, run_id, body))
 
 
 @router.get("/{run_id}/trace")
@@ -245,17 +245,17 @@ async def export_run(
     ] = "json",
 ) -> Response:
     """The whole run as one file: as `pipelines show --json` prints it, or as a trajectory in ATIF."""
-    return await exported_run(platform, Looker(key.org_id, reviewer_of(key, None)), run_id, format)
+    return await exported_run(platform, Caller(key.org_id, reviewer_of(key, None)), run_id, format)
 
 
 async def exported_run(
-    platform: Platform, looker: Looker, run_id: int, format: Literal["json", "atif"]
+    platform: Platform, caller: Caller, run_id: int, format: Literal["json", "atif"]
 ) -> Response:
     """As a download, here and from the pages."""
     if format == "atif":
-        parts, name = await export_atif(platform, looker.org_id, run_id), f"run-{run_id}.atif.json"
+        parts, name = await export_atif(platform, caller.org_id, run_id), f"run-{run_id}.atif.json"
     else:
-        parts, name = await export_json(platform, looker, run_id), f"run-{run_id}.json"
+        parts, name = await export_json(platform, caller, run_id), f"run-{run_id}.json"
     headers = {
         "content-disposition": f'attachment; filename="{name}"',
         "x-content-type-options": "nosniff",

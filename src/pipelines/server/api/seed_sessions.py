@@ -14,7 +14,7 @@ from pipelines.engine.platform import Platform
 from pipelines.engine.worlds import estimate_session, review_rows, review_world
 from pipelines.engine.worlds.finalize_session import finalize_session as finalized
 from pipelines.engine.worlds.generate_rows import RowGenerator
-from pipelines.engine.worlds.open_session import find_session, read_session, told_of_session
+from pipelines.engine.worlds.open_session import find_session, read_session, session_json
 from pipelines.engine.worlds.open_session import open_session as opened
 from pipelines.server.api.common import (
     Contributor,
@@ -264,7 +264,7 @@ async def list_rows(
     session_id: Id,
     platform: Ours,
     key: Viewer,
-    status: Annotated[review_rows.Shown, Query()] = "kept",
+    status: Annotated[review_rows.RowFilter, Query()] = "kept",
     bucket: Annotated[int | None, Query(ge=1, le=1000, description="its number")] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
@@ -336,7 +336,7 @@ async def _seen_in_body(request: Request, if_match: str | None) -> int | None:
 
 async def _told(platform: Platform, session: SeedSession, status: int) -> Response:
     def read(connection: Connection) -> Any:
-        return told_of_session(connection, session)
+        return session_json(connection, session)
 
     return answer(await platform.database.read(read), status)
 

@@ -142,7 +142,7 @@ SCHEMAS: Schemas = {
             "buckets": listed(ref("SeedBucket")),
             "counts": _COUNTS,
             "rejected_by_reason": told(_NUMBERS, "how many drafts, by reason_code"),
-            "models": told(or_null(ref("SessionSpending")), "null where no model is its author"),
+            "models": told(or_null(ref("SessionSpending")), "null where no model wrote this session"),
         },
     ),
     "SessionSpending": record(

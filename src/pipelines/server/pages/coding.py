@@ -21,7 +21,7 @@ from pipelines.core.evals.scenarios.scenario_file import LONGEST_EDITED_TEXT
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.coding import edit_coding_scenarios
-from pipelines.engine.coding.coding_text import read_coding_text, written
+from pipelines.engine.coding.coding_text import format_scenario, read_coding_text
 from pipelines.server.api.common import Ours, platform_of
 from pipelines.server.pages.evals.evals import Word, number_of
 from pipelines.server.pages.page import go, page
@@ -82,7 +82,7 @@ async def scenarios_page(request: Request, visitor: Reader, q: Word = "", before
 
 @router.get("/coding/new")
 async def new_page(request: Request, visitor: Writer) -> Response:
-    return await _editor(request, visitor, written(SAMPLE))
+    return await _editor(request, visitor, format_scenario(SAMPLE))
 
 
 @router.post("/coding")
@@ -99,7 +99,7 @@ async def create(request: Request, platform: Ours, visitor: Writer) -> Response:
 @router.get("/coding/{scenario_id}")
 async def scenario_page(scenario_id: str, request: Request, platform: Ours, visitor: Reader) -> Response:
     stored = await edit_coding_scenarios.find_scenario(platform, visitor.org_id, scenario_id)
-    text = await asyncio.to_thread(lambda: written(stored.body()))
+    text = await asyncio.to_thread(lambda: format_scenario(stored.body()))
     return await _editor(request, visitor, text, stored=stored)
 
 

@@ -162,7 +162,7 @@ class Proxy:
         wait_s = self.wait_before_call(live, asked.started)
         if wait_s:
             self.tally.refusals[RateLimited.code] += 1
-            self.live_runs.slowed.call(live.id)
+            self.live_runs.rate_limited.count_call(live.id)
             await _send(asked.send, refuse_with(RateLimited(), wait_s))
             return
         body = await _read_body(asked.receive)
@@ -202,7 +202,7 @@ class Proxy:
         wait_s = wait_before(live.recent_events, asked.started, self._rate_limit * EVENTS_PER_CALL)
         if wait_s:
             self.tally.refusals[RateLimited.code] += 1
-            self.live_runs.slowed.event(live.id)
+            self.live_runs.rate_limited.count_event(live.id)
             error = RateLimited("Too many trace events; wait and try again.")
             await _send(asked.send, refuse_with(error, wait_s))
             return

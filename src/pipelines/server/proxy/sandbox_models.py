@@ -144,7 +144,7 @@ class _Passing:
                 size += len(part)
                 if size > self._limits.answer_bytes:
                     raise too_large_answer(self._limits.answer_bytes)
-                await self._target.access.pace.let_by(len(part))
+                await self._target.access.pace.wait_for_bytes(len(part))
                 masked = self._mask.masked(part)
                 seen.take(masked)
                 if masked:
@@ -201,7 +201,7 @@ async def _body(access: ModelAccess, receive: Receive) -> bytes:
         if size > most:
             limit = f"{most / 1024 / 1024:g} MiB (PIPELINES_MODEL_REQUEST_MB)"
             raise GatewayRefusal(413, "model_request_too_large", f"The request is over {limit}.")
-        await access.pace.let_by(len(parts[-1]))
+        await access.pace.wait_for_bytes(len(parts[-1]))
         more = message.get("more_body", False)
     try:
         return await access.without_secrets(b"".join(parts))

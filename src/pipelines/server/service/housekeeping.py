@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.engine.batches.prune import CacheLimits, Pruned, prune
+from pipelines.engine.code.prune_caches import CacheLimits, Pruned, prune
 from pipelines.engine.evals.ingest_spans import prune_spans
 from pipelines.engine.platform import timestamp
 from pipelines.engine.worlds.prune_sessions import abandoned_before, prune_sessions

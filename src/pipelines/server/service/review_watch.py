@@ -5,7 +5,7 @@ import logging
 from contextlib import suppress
 
 from pipelines.engine.batches.run_batch import BatchRunner
-from pipelines.engine.evals.queue_requested_runs import queue_left_behind
+from pipelines.engine.evals.queue_requested_runs import queue_unqueued_runs
 from pipelines.engine.platform import Platform
 from pipelines.engine.reviews.flag_reviews import flag_ended_matrices
 from pipelines.wire.errors import StorageUnavailable
@@ -50,7 +50,7 @@ class ReviewWatch:
         while True:
             try:
                 await self._flag()
-                await queue_left_behind(self._platform, self._runner, at_start=is_start)
+                await queue_unqueued_runs(self._platform, self._runner, at_start=is_start)
                 is_start = False
             except StorageUnavailable as error:
                 log.info("the database is away; runs that were asked for are queued later: %s", error)

@@ -55,7 +55,7 @@ def groups_of(settings: Settings) -> cgroups.Groups | None:
     if not settings.sandbox_cgroup:
         return None
     try:
-        return cgroups.opened(settings.sandbox_cgroup)
+        return cgroups.open_groups(settings.sandbox_cgroup)
     except cgroups.CannotUse as error:
         where = f"PIPELINES_SANDBOX_CGROUP={settings.sandbox_cgroup}"
         raise Refused([Problem(path=where, message=str(error))], "the settings") from None

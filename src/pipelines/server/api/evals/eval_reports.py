@@ -8,7 +8,7 @@ from fastapi.responses import StreamingResponse
 
 from pipelines.core.evals.heatmap.heatmap_style import POLICY
 from pipelines.engine.evals import export_reports
-from pipelines.engine.evals.export_reports import SummaryAsked
+from pipelines.engine.evals.export_reports import SummaryFilters
 from pipelines.server.api.common import MAX_ID, OptionalId, Ours, Viewer, answer, read_moment
 from pipelines.server.api.evals.eval_matrix import Reports
 from pipelines.server.api.evals.eval_runs import Moment, OptionalText
@@ -85,7 +85,7 @@ async def get_summary(
 
     `since` and `until` are about when a run ended.
     """
-    asked = SummaryAsked(
+    asked = SummaryFilters(
         since=read_moment("since", since),
         until=read_moment("until", until),
         scenario_id=scenario_id,

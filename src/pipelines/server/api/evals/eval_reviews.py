@@ -14,10 +14,10 @@ from pipelines.core.evals.reviews.review_requests import (
     read_reviewer,
 )
 from pipelines.core.text.json_text import JsonObject
-from pipelines.engine.evals.queue_requested_runs import queue_asked_runs
+from pipelines.engine.evals.queue_requested_runs import queue_requested_runs
 from pipelines.engine.reviews import decide_reviews, read_reviews
 from pipelines.engine.reviews.open_review import open_review
-from pipelines.engine.reviews.read_reviews import Looker
+from pipelines.engine.reviews.read_reviews import Caller
 from pipelines.server.api.common import (
     Admin,
     Contributor,
@@ -113,9 +113,9 @@ async def list_reviews(
     )
     after = _place(cursor)
     await watch.look()
-    looker = Looker(key.org_id, reviewer_of(key, reviewer), blind)
+    caller = Caller(key.org_id, reviewer_of(key, reviewer), blind)
     page = await read_reviews.list_reviews(
-        platform, looker, asked, claimed_by=claimed_by, limit=limit, after=after
+        platform, caller, asked, claimed_by=claimed_by, limit=limit, after=after
     )
     next_cursor = encode_cursor(f"{page.last.risk_rank}|{page.last.number}") if page.last else None
     return answer({"items": page.items, "next_cursor": next_cursor})
@@ -125,8 +125,8 @@ async def list_reviews(
 async def post_review(request: Request, platform: Ours, key: Contributor) -> Response:
     """Open a review by hand, of a run or of a cell. 200 where it is open already."""
     opening = read_opening(await read_json_object(request))
-    looker = Looker(key.org_id, reviewer_of(key, opening.reviewer))
-    opened = await open_review(platform, looker, opening)
+    caller = Caller(key.org_id, reviewer_of(key, opening.reviewer))
+    opened = await open_review(platform, caller, opening)
     return answer(opened.review, 201 if opened.is_new else 200)
 
 
@@ -134,11 +134,11 @@ async def post_review(request: Request, platform: Ours, key: Contributor) -> Res
 async def post_bulk(request: Request, platform: Ours, runner: Runner, key: Contributor) -> Response:
     """Claim, release or decide several. Each succeeds or fails alone, and `results` say which."""
     bulk = read_bulk(await read_json_object(request))
-    looker = Looker(key.org_id, reviewer_of(key, bulk.reviewer))
-    results = await decide_reviews.act_on_several(platform, looker, bulk)
+    caller = Caller(key.org_id, reviewer_of(key, bulk.reviewer))
+    results = await decide_reviews.act_on_several(platform, caller, bulk)
     for result in results:
         if result["ok"] and bulk.verdict.get("verdict") == Verdict.NEEDS_MORE_RUNS:
-            await queue_asked_runs(platform, runner, str(result["id"]))
+            await queue_requested_runs(platform, runner, str(result["id"]))
     done = sum(1 for result in results if result["ok"])
     return answer({"results": results, "done": done, "failed": len(results) - done})
 
@@ -204,24 +204,24 @@ async def get_review(
     review_id: ReviewId, platform: Ours, key: Viewer, reviewer: Who = None, blind: Blind = False
 ) -> Response:
     """One item with its evidence: scenario, injected words, before and after field by field, and history."""
-    looker = Looker(key.org_id, reviewer_of(key, reviewer), blind)
-    return answer(await read_reviews.read_review(platform, looker, review_id))
+    caller = Caller(key.org_id, reviewer_of(key, reviewer), blind)
+    return answer(await read_reviews.read_review(platform, caller, review_id))
 
 
 @router.post("/{review_id}/claim", openapi_extra=json_body(schemas.WHO, required=False))
 async def claim_review(review_id: ReviewId, request: Request, platform: Ours, key: Contributor) -> Response:
     """Take it for 15 minutes, or renew that. 409 `review_claimed` while others have it, with until when."""
     asked = read_reviewer(await _optional_object(request))
-    looker = Looker(key.org_id, reviewer_of(key, asked.name))
-    return answer(await decide_reviews.claim_review(platform, looker, review_id))
+    caller = Caller(key.org_id, reviewer_of(key, asked.name))
+    return answer(await decide_reviews.claim_review(platform, caller, review_id))
 
 
 @router.post("/{review_id}/release", openapi_extra=json_body(schemas.WHO, required=False))
 async def release_review(review_id: ReviewId, request: Request, platform: Ours, key: Contributor) -> Response:
     """Give it back."""
     asked = read_reviewer(await _optional_object(request))
-    looker = Looker(key.org_id, reviewer_of(key, asked.name))
-    return answer(await decide_reviews.release_review(platform, looker, review_id))
+    caller = Caller(key.org_id, reviewer_of(key, asked.name))
+    return answer(await decide_reviews.release_review(platform, caller, review_id))
 
 
 @router.post("/{review_id}/verdict", openapi_extra=json_body(schemas.VERDICT))
@@ -231,11 +231,11 @@ async def post_verdict(
     """Say what you think. With the last voice that was missing it is decided, and the verdict acts."""
     body = await read_json_object(request)
     named = body.get("reviewer")
-    looker = Looker(key.org_id, reviewer_of(key, named if isinstance(named, str) else None))
-    item = await decide_reviews.give_verdict(platform, looker, review_id, body)
+    caller = Caller(key.org_id, reviewer_of(key, named if isinstance(named, str) else None))
+    item = await decide_reviews.give_verdict(platform, caller, review_id, body)
     if item["verdict"] == Verdict.NEEDS_MORE_RUNS:
-        await queue_asked_runs(platform, runner, review_id)
-        item = await read_reviews.read_review(platform, looker, review_id)
+        await queue_requested_runs(platform, runner, review_id)
+        item = await read_reviews.read_review(platform, caller, review_id)
     return answer(item)
 
 
@@ -243,8 +243,8 @@ async def post_verdict(
 async def reopen_review(review_id: ReviewId, request: Request, platform: Ours, key: Contributor) -> Response:
     """Ask a decided item anew, and take back what its verdict did. What was said stays in its history."""
     who, note = read_reopening(await _optional_object(request))
-    looker = Looker(key.org_id, reviewer_of(key, who.name))
-    return answer(await decide_reviews.reopen_review(platform, looker, review_id, note))
+    caller = Caller(key.org_id, reviewer_of(key, who.name))
+    return answer(await decide_reviews.reopen_review(platform, caller, review_id, note))
 
 
 async def _optional_object(request: Request) -> JsonObject:

@@ -11,7 +11,7 @@ from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Refused
 from pipelines.engine.agents import register_agent
 from pipelines.engine.find import find_agent
-from pipelines.engine.runs import test_connection
+from pipelines.engine.runs import check_connection
 from pipelines.server.api.common import MAX_ID, Id, platform_of
 from pipelines.server.pages.page import go, page
 from pipelines.server.pages.tasks.rule_list import rule_list
@@ -53,7 +53,7 @@ async def post_test_connection(agent_id: Id, request: Request, visitor: Writer) 
     """The overview with what came of it: nothing is stored."""
     state = request.app.state
     try:
-        tested = await test_connection.test_connection(
+        tested = await check_connection.check_connection(
             platform_of(request), state.agent_client, state.code_runner, visitor.org_id, agent_id
         )
     except OdysseyError as error:

@@ -5,7 +5,7 @@ from fastapi import APIRouter, Request, Response
 from pipelines.core.simulation.plan_words import plan_in_words
 from pipelines.core.text.json_text import Json, JsonObject, dumps
 from pipelines.core.text.problems import Refused
-from pipelines.engine.tools.propose_plans import accept_plans, propose_plans
+from pipelines.engine.simulation.propose_plans import accept_plans, propose_plans
 from pipelines.server.api.common import Id, platform_of
 from pipelines.server.pages.agents.agent import agent_page, read_agent
 from pipelines.server.pages.form_fields import read_json_text

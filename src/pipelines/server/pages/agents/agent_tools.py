@@ -15,8 +15,8 @@ from pipelines.core.tools.tools_schema import Tool
 from pipelines.engine.agents import register_agent
 from pipelines.engine.endpoints.bind_endpoints import refuse_drift
 from pipelines.engine.platform import Platform
-from pipelines.engine.tools import check_plans
-from pipelines.engine.tools.try_tool_call import Scratch, TriedCall, scratch_of_task, try_call
+from pipelines.engine.simulation import check_plans
+from pipelines.engine.simulation.try_tool_call import Scratch, TriedCall, scratch_of_task, try_call
 from pipelines.server.api.common import MAX_ID, Id, OptionalId, platform_of
 from pipelines.server.pages.agents.agent import agent_page, read_agent
 from pipelines.server.pages.form_fields import problems_by_field, read_json_text

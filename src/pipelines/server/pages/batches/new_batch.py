@@ -11,7 +11,7 @@ from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.tools.live_tools import PASSTHROUGH_MODES
 from pipelines.engine.batches.open_batch import MAX_REPEATS, open_batch
 from pipelines.engine.reports.summarize_batch import (
-    WantedBatch,
+    BatchEstimateRequest,
     estimate_batch,
     tags_of_dataset,
     tasks_with_tag,
@@ -164,7 +164,7 @@ async def _foreseen(
         tags = await tags_of_dataset(platform, visitor.org_id, dataset_id)
         if problems or agent_id is None or repeats is None or repeats > MAX_REPEATS:
             return None, tags
-        wanted = WantedBatch(
+        wanted = BatchEstimateRequest(
             agent_id=agent_id,
             dataset_id=dataset_id,
             tag=form["tag"] if form["tag"] in tags else "",

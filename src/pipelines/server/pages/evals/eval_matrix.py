@@ -17,7 +17,7 @@ from pipelines.engine.evals import start_matrix
 from pipelines.engine.evals.edit_scenarios import known_variations
 from pipelines.engine.evals.forecast_matrix import MatrixForecast, forecast_matrix
 from pipelines.engine.evals.show_cell import read_cell
-from pipelines.engine.evals.show_matrix import Shown
+from pipelines.engine.evals.show_matrix import MatrixView
 from pipelines.server.api.common import platform_of, runner_of
 from pipelines.server.api.evals.eval_matrix import reports_of
 from pipelines.server.api.evals.eval_reports import MEDIA_TYPES, get_heatmap
@@ -177,7 +177,7 @@ async def matrix_page(
     return await page(request, visitor, "eval_matrix.html", title=title, here="evals", trail=TRAIL, **context)
 
 
-def _map_context(shown: Shown, show: str, first: int) -> dict[str, Any]:
+def _map_context(shown: MatrixView, show: str, first: int) -> dict[str, Any]:
     body, matrix = shown.body, shown.matrix
     agent = body["report"].get("agent") or {}
     path = f"/evals/{quote(matrix.matrix_id, safe='')}"

@@ -11,7 +11,7 @@ from pipelines.core.evals.scenarios.scenario import RISK_LEVELS, Scenario
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.evals import edit_scenarios
-from pipelines.engine.evals.scenario_text import check_text, read_text, written
+from pipelines.engine.evals.scenario_text import check_text, format_scenario, read_text
 from pipelines.server.api.common import platform_of
 from pipelines.server.pages.evals.evals import TABS, TRAIL, Word, agent_choices, number_of
 from pipelines.server.pages.page import go, page, part
@@ -75,7 +75,7 @@ async def scenarios_page(
 
 @router.get("/evals/scenarios/new")
 async def new_page(request: Request, visitor: Writer) -> Response:
-    return await _editor(request, visitor, written(SAMPLE))
+    return await _editor(request, visitor, format_scenario(SAMPLE))
 
 
 @router.post("/evals/scenarios/check")
@@ -102,7 +102,7 @@ async def create(request: Request, visitor: Writer) -> Response:
 async def scenario_page(scenario_id: str, request: Request, visitor: Reader, version: Word = "") -> Response:
     at = number_of(version)
     stored = await edit_scenarios.find_scenario(platform_of(request), visitor.org_id, scenario_id, at)
-    text = await asyncio.to_thread(lambda: written(stored.body()))
+    text = await asyncio.to_thread(lambda: format_scenario(stored.body()))
     return await _editor(request, visitor, text, stored=stored, is_past=at is not None)
 
 

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Query, Request, Response
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Refused
 from pipelines.engine.evals import draft_scenarios
-from pipelines.engine.evals.export_reports import SummaryAsked, summarize_evals
-from pipelines.engine.evals.scenario_text import read_text, written
+from pipelines.engine.evals.export_reports import SummaryFilters, summarize_evals
+from pipelines.engine.evals.scenario_text import format_scenario, read_text
 from pipelines.engine.evals.show_matrix import MatrixViews
 from pipelines.server.api.common import platform_of
 from pipelines.server.pages.form_fields import number_in
@@ -118,7 +118,7 @@ def _with(request: Request, **changed: str) -> str:
 async def summary_page(request: Request, visitor: Reader, days: Word = "", agent: Word = "") -> Response:
     asked_days = number_of(days) if number_of(days) in DAYS else None
     since = _days_ago(asked_days) if asked_days is not None else None
-    asked = SummaryAsked(since=since, agent_id=number_of(agent))
+    asked = SummaryFilters(since=since, agent_id=number_of(agent))
     summary: Any = await summarize_evals(platform_of(request), visitor.org_id, asked)
     by_day = list(reversed(summary["by_day"]))
     return await page(
@@ -240,6 +240,6 @@ async def _draft_page(
         status=status,
         draft=draft.head,
         body=draft.body,
-        text=text if text is not None else await asyncio.to_thread(written, draft.scenario),
+        text=text if text is not None else await asyncio.to_thread(format_scenario, draft.scenario),
         problems=problems,
     )

@@ -9,7 +9,7 @@ from pipelines.core.evals.reviews.review import RISK_RANKS, ReviewKind, Verdict
 from pipelines.core.evals.reviews.review_requests import read_bulk
 from pipelines.core.evals.reviews.review_words import KINDS, effects_in_general
 from pipelines.core.text.json_text import Json, JsonObject
-from pipelines.engine.evals.queue_requested_runs import queue_asked_runs
+from pipelines.engine.evals.queue_requested_runs import queue_requested_runs
 from pipelines.engine.judging.read_judges import read_calibration
 from pipelines.engine.platform import Platform
 from pipelines.engine.reviews.decide_reviews import act_on_several
@@ -56,8 +56,8 @@ async def review_page(
     wanted = read_wanted(request.query_params)
     watch: ReviewWatch = request.app.state.review_watch
     await watch.look()  # what has ended by now is among what is shown
-    looker = looker_of(request, visitor)
-    found = await listed(platform, looker, wanted, limit=SHOWN, cursor=cursor)
+    caller = looker_of(request, visitor)
+    found = await listed(platform, caller, wanted, limit=SHOWN, cursor=cursor)
     names, asked = await platform.database.read(
         lambda connection: _beside(connection, visitor.org_id, found.items)
     )
@@ -70,8 +70,8 @@ async def review_page(
         here="review",
         wanted=wanted,
         items=[_row(item, asked) for item in found.items],
-        first=next_free(found.items, looker, "") if not cursor else None,
-        free=sum(1 for item in found.items if is_free(item, looker)),
+        first=next_free(found.items, caller, "") if not cursor else None,
+        free=sum(1 for item in found.items if is_free(item, caller)),
         more=f"/review{wanted.query(cursor=more)}" if more else None,
         back=f"/review{wanted.query()}" if cursor else None,
         agents=names,
@@ -79,13 +79,13 @@ async def review_page(
         kinds=KINDS,
         risks=tuple(RISK_RANKS),
         effects=effects_in_general(ReviewKind(wanted.kind)) if wanted.kind else [],
-        reviewer=looker.reviewer,
+        reviewer=caller.reviewer,
         progress=await read_progress(platform, visitor.org_id, since=None),
         agreement=await _agreement(platform, visitor.org_id),
         judges=(await read_calibration(platform, visitor.org_id))["items"],
         settings=await read_settings(platform, visitor.org_id),
         verdict_label=verdict_label,
-        done=await just_done(platform, looker, request.query_params.get("done", "")),
+        done=await just_done(platform, caller, request.query_params.get("done", "")),
     )
 
 
@@ -101,12 +101,12 @@ async def bulk(request: Request, visitor: Writer) -> Response:
         return go(f"/review{wanted.query()}", "Nothing was ticked, so nothing was done.")
     if action == "verdict" and "verdict" not in body:
         return go(f"/review{wanted.query()}", "No verdict was chosen, so nothing was decided.")
-    platform, looker = platform_of(request), looker_of(request, visitor)
+    platform, caller = platform_of(request), looker_of(request, visitor)
     asked = read_bulk(body)
-    results = await act_on_several(platform, looker, asked)
+    results = await act_on_several(platform, caller, asked)
     for result in results:
         if result["ok"] and asked.verdict.get("verdict") == Verdict.NEEDS_MORE_RUNS:
-            await queue_asked_runs(platform, runner_of(request), str(result["id"]))
+            await queue_requested_runs(platform, runner_of(request), str(result["id"]))
     forget_counts(request, visitor.org_id)
     return go(f"/review{wanted.query()}", _said(results, action))
 

@@ -11,13 +11,13 @@ from pipelines.core.evals.reviews.review_words import LABELS
 from pipelines.core.tasks.oracle_axes import oracle_in
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads
 from pipelines.core.text.problems import Refused
-from pipelines.engine.evals.queue_requested_runs import queue_asked_runs
-from pipelines.engine.evals.scenario_from_run import Said, scenario_from_run
+from pipelines.engine.evals.queue_requested_runs import queue_requested_runs
+from pipelines.engine.evals.scenario_from_run import ScenarioFields, scenario_from_run
 from pipelines.engine.find import find_run
 from pipelines.engine.platform import Platform
 from pipelines.engine.reviews import decide_reviews
 from pipelines.engine.reviews.preview_verdicts import preview_verdicts
-from pipelines.engine.reviews.read_reviews import Looker, read_review
+from pipelines.engine.reviews.read_reviews import Caller, read_review
 from pipelines.engine.runs.read_run import read_trace
 from pipelines.engine.runs.run_changes import MOST_CHANGES, run_changes
 from pipelines.server.api.common import platform_of, runner_of
@@ -53,39 +53,39 @@ async def review_item_page(review_id: ReviewId, request: Request, visitor: Reade
 @router.post("/review/{review_id}/claim")
 async def claim(review_id: ReviewId, request: Request, visitor: Writer) -> Response:
     """Asked for by the page as it opens, and every few minutes while it stays open."""
-    platform, looker = platform_of(request), looker_of(request, visitor)
+    platform, caller = platform_of(request), looker_of(request, visitor)
     problem = ""
     try:
-        item = await decide_reviews.claim_review(platform, looker, review_id)
+        item = await decide_reviews.claim_review(platform, caller, review_id)
     except (Conflict, ReviewClaimed) as error:
         problem = error.message
-        item = await read_review(platform, looker, review_id)
+        item = await read_review(platform, caller, review_id)
     if request.headers.get("hx-request"):
-        return await part(visitor, "review_lease.html", item=item, reviewer=looker.reviewer, problem=problem)
+        return await part(visitor, "review_lease.html", item=item, reviewer=caller.reviewer, problem=problem)
     return go(f"/review/{review_id}", problem or "It is yours for 15 minutes.")
 
 
 @router.post("/review/{review_id}/release")
 async def release(review_id: ReviewId, request: Request, visitor: Writer) -> Response:
-    platform, looker = platform_of(request), looker_of(request, visitor)
-    await decide_reviews.release_review(platform, looker, review_id)
+    platform, caller = platform_of(request), looker_of(request, visitor)
+    await decide_reviews.release_review(platform, caller, review_id)
     return go("/review", "Given back.")
 
 
 @router.post("/review/{review_id}/verdict")
 async def decide(review_id: ReviewId, request: Request, visitor: Writer) -> Response:
-    platform, looker = platform_of(request), looker_of(request, visitor)
+    platform, caller = platform_of(request), looker_of(request, visitor)
     form = await form_texts(request)
     wanted = read_wanted(form)
-    waiting = (await listed(platform, looker, wanted, limit=WINDOW)).items
+    waiting = (await listed(platform, caller, wanted, limit=WINDOW)).items
     try:
-        item = await decide_reviews.give_verdict(platform, looker, review_id, await _verdict(request, form))
+        item = await decide_reviews.give_verdict(platform, caller, review_id, await _verdict(request, form))
     except (Refused, Conflict, ReviewClaimed) as refused:
         return await _item_page(request, visitor, review_id, wanted, refused=refused, typed=form)
     if item["verdict"] == Verdict.NEEDS_MORE_RUNS:
-        await queue_asked_runs(platform, runner_of(request), review_id)
+        await queue_requested_runs(platform, runner_of(request), review_id)
     forget_counts(request, visitor.org_id)
-    following = next_free(waiting, looker, review_id)
+    following = next_free(waiting, caller, review_id)
     where = f"/review/{following}" if following is not None else "/review"
     return go(where + wanted.query(done=review_id), _done(item))
 
@@ -94,8 +94,8 @@ async def decide(review_id: ReviewId, request: Request, visitor: Writer) -> Resp
 async def reopen(review_id: ReviewId, request: Request, visitor: Writer) -> Response:
     """Undo: the item waits again, and what its verdict did is taken back."""
     form = await form_texts(request)
-    looker = looker_of(request, visitor)
-    await decide_reviews.reopen_review(platform_of(request), looker, review_id, form.get("note", ""))
+    caller = looker_of(request, visitor)
+    await decide_reviews.reopen_review(platform_of(request), caller, review_id, form.get("note", ""))
     forget_counts(request, visitor.org_id)
     query = read_wanted(form).query()
     return go(f"/review/{review_id}{query}", "Taken back: it waits again, and what was decided is undone.")
@@ -104,18 +104,18 @@ async def reopen(review_id: ReviewId, request: Request, visitor: Writer) -> Resp
 @router.post("/review/{review_id}/scenario")
 async def make_scenario(review_id: ReviewId, request: Request, visitor: Writer) -> Response:
     """A scenario of an ordinary run. What is expected of it is said by a person, never guessed."""
-    platform, looker = platform_of(request), looker_of(request, visitor)
+    platform, caller = platform_of(request), looker_of(request, visitor)
     form = await form_texts(request)
-    item = await read_review(platform, looker, review_id)
+    item = await read_review(platform, caller, review_id)
     try:
         if item["scenario_id"] is not None or not isinstance(item["run_id"], int):
             raise Conflict(NOT_A_RUN)
-        said = Said(
+        fields = ScenarioFields(
             name=form.get("name", "").strip(),
             risk_level=form.get("risk_level", ""),
             expected_behavior=await _json(request, form, "expected"),
         )
-        made = await scenario_from_run(platform, visitor.org_id, item["run_id"], said)
+        made = await scenario_from_run(platform, visitor.org_id, item["run_id"], fields)
     except (Refused, Conflict) as refused:
         wanted = read_wanted(form)
         return await _item_page(
@@ -134,13 +134,13 @@ async def _item_page(
     typed: dict[str, str] | None = None,
     is_scenario: bool = False,
 ) -> Response:
-    platform, looker = platform_of(request), looker_of(request, visitor)
-    item: dict[str, Any] = await read_review(platform, looker, review_id)
-    queue = (await listed(platform, looker, wanted, limit=WINDOW)).items
+    platform, caller = platform_of(request), looker_of(request, visitor)
+    item: dict[str, Any] = await read_review(platform, caller, review_id)
+    queue = (await listed(platform, caller, wanted, limit=WINDOW)).items
     names = await platform.database.read(
         lambda connection: agent_names(connection, visitor.org_id, limit=WINDOW)
     )
-    effects = await preview_verdicts(platform, looker, review_id) if visitor.may("contributor") else []
+    effects = await preview_verdicts(platform, caller, review_id) if visitor.may("contributor") else []
     voices = {voice for _, voice in effects}
     kind = ReviewKind(str(item["kind"]))
     is_run = kind in (ReviewKind.TASK_VERDICT, ReviewKind.JUDGE_ERROR)
@@ -159,11 +159,11 @@ async def _item_page(
         agent=names.get(item["agent_id"]),
         effects=effects,
         voice_of_all=voices.pop() if len(voices) == 1 else "",
-        is_held=is_held(item, looker) and item["status"] != ReviewStatus.DECIDED,
-        has_spoken=any(each["reviewer"] == looker.reviewer for each in item["verdicts"]),
-        reviewer=looker.reviewer,
-        run=await _run_evidence(platform, looker, item) if is_run else None,
-        done=await just_done(platform, looker, request.query_params.get("done", "")),
+        is_held=is_held(item, caller) and item["status"] != ReviewStatus.DECIDED,
+        has_spoken=any(each["reviewer"] == caller.reviewer for each in item["verdicts"]),
+        reviewer=caller.reviewer,
+        run=await _run_evidence(platform, caller, item) if is_run else None,
+        done=await just_done(platform, caller, request.query_params.get("done", "")),
         refusal=_problem(refused),
         problem="",
         problems=refused.problems if isinstance(refused, Refused) else [],
@@ -174,14 +174,14 @@ async def _item_page(
     )
 
 
-async def _run_evidence(platform: Platform, looker: Looker, item: dict[str, Any]) -> JsonObject:
+async def _run_evidence(platform: Platform, caller: Caller, item: dict[str, Any]) -> JsonObject:
     """What an ordinary run was asked, did and changed, and what it is held against."""
     run_id = int(item["run_id"])
-    run = await find_run(platform, looker.org_id, run_id)
+    run = await find_run(platform, caller.org_id, run_id)
     rows, is_more = await read_trace(
-        platform, looker.org_id, run_id, kind="tool_call", after=None, limit=MOST_CALLS
+        platform, caller.org_id, run_id, kind="tool_call", after=None, limit=MOST_CALLS
     )
-    changed = await run_changes(platform, looker.org_id, run_id)
+    changed = await run_changes(platform, caller.org_id, run_id)
     oracle: JsonObject = {axis: held for axis, held in oracle_in(run.seed_text).items() if held is not None}
     changes: list[Any] = list(changed[:MOST_CHANGES])
     return {

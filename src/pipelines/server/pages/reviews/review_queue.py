@@ -13,7 +13,7 @@ from pipelines.core.evals.reviews.review_words import KINDS, LABELS
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.platform import Platform
-from pipelines.engine.reviews.read_reviews import ListedPage, Looker, list_reviews, read_review
+from pipelines.engine.reviews.read_reviews import Caller, ListedPage, list_reviews, read_review
 from pipelines.server.api.common import cursor_number, decode_cursor, encode_cursor
 from pipelines.server.api.evals.eval_reviews import WAITING
 from pipelines.server.pages.visitor import Visitor
@@ -81,12 +81,12 @@ def read_wanted(query: Mapping[str, str]) -> Wanted:
     return wanted
 
 
-def looker_of(request: Request, visitor: Visitor) -> Looker:
+def looker_of(request: Request, visitor: Visitor) -> Caller:
     """A token says itself who acts; a key may be shared, so whoever holds it says their name, once."""
     name = unquote(request.cookies.get(NAME_COOKIE, ""))[:MOST_NAME].strip()
     if not name or isinstance(visitor.identity, TokenBearer):
         name = visitor.identity.name
-    return Looker(visitor.org_id, name)
+    return Caller(visitor.org_id, name)
 
 
 def name_cookie(name: str) -> str:
@@ -94,13 +94,13 @@ def name_cookie(name: str) -> str:
 
 
 async def listed(
-    platform: Platform, looker: Looker, wanted: Wanted, *, limit: int, cursor: str | None = None
+    platform: Platform, caller: Caller, wanted: Wanted, *, limit: int, cursor: str | None = None
 ) -> ListedPage:
     return await list_reviews(
         platform,
-        looker,
-        wanted.filter(looker.org_id),
-        claimed_by=looker.reviewer if wanted.mine else None,
+        caller,
+        wanted.filter(caller.org_id),
+        claimed_by=caller.reviewer if wanted.mine else None,
         limit=limit,
         after=_place(cursor),
     )
@@ -110,39 +110,39 @@ def cursor_of(page: ListedPage) -> str:
     return encode_cursor(f"{page.last.risk_rank}|{page.last.number}") if page.last is not None else ""
 
 
-def is_free(item: JsonObject, looker: Looker) -> bool:
+def is_free(item: JsonObject, caller: Caller) -> bool:
     """Whether this person may decide it now: nobody else has its last place, and they have not spoken."""
     if item["status"] == ReviewStatus.DECIDED:
         return False
     verdicts: Any = item["verdicts"]
-    if any(verdict["reviewer"] == looker.reviewer for verdict in verdicts):
+    if any(verdict["reviewer"] == caller.reviewer for verdict in verdicts):
         return False
-    return not is_held(item, looker)
+    return not is_held(item, caller)
 
 
-def is_held(item: JsonObject, looker: Looker) -> bool:
+def is_held(item: JsonObject, caller: Caller) -> bool:
     """Whether others are looking at it for every voice that is missing."""
     claims: Any = item["claims"]
     missing = int(str(item["reviewers_missing"]))
-    return sum(1 for claim in claims if claim["by"] != looker.reviewer) >= max(1, missing)
+    return sum(1 for claim in claims if claim["by"] != caller.reviewer) >= max(1, missing)
 
 
-def next_free(items: Sequence[JsonObject], looker: Looker, behind: str) -> str | None:
+def next_free(items: Sequence[JsonObject], caller: Caller, behind: str) -> str | None:
     """The next that this person can decide, going round from behind the one that was just decided."""
     ids = [str(item["id"]) for item in items]
     start = ids.index(behind) + 1 if behind in ids else 0
     for item in (*items[start:], *items[:start]):
-        if item["id"] != behind and is_free(item, looker):
+        if item["id"] != behind and is_free(item, caller):
             return str(item["id"])
     return None
 
 
-async def just_done(platform: Platform, looker: Looker, review_id: str) -> JsonObject | None:
+async def just_done(platform: Platform, caller: Caller, review_id: str) -> JsonObject | None:
     """What this person decided a moment ago, to be taken back; nothing where it is not decided any more."""
     if not review_id:
         return None
     try:
-        item = await read_review(platform, looker, review_id[:64])
+        item = await read_review(platform, caller, review_id[:64])
     except NotFound:
         return None
     return item if item["status"] == ReviewStatus.DECIDED else None

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from pipelines.core.text.json_text import JsonObject
-from pipelines.engine.judging.rejudge_runs import Rejudge, read_rejudge
+from pipelines.engine.judging.rejudge_runs import RejudgeOptions, read_rejudge
 
 
-def rejudge_in(form: Mapping[str, str]) -> Rejudge:
+def rejudge_in(form: Mapping[str, str]) -> RejudgeOptions:
     """Refused where the name of the model is none."""
     model = form.get("model", "").strip()
     body: JsonObject = {"model": model} if model else {}

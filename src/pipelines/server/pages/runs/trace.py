@@ -15,9 +15,9 @@ from pipelines.engine.find import find_run
 from pipelines.engine.judging import rejudge_runs
 from pipelines.engine.platform import Platform
 from pipelines.engine.reviews.decide_run import decide_run
-from pipelines.engine.reviews.read_reviews import Looker
+from pipelines.engine.reviews.read_reviews import Caller
 from pipelines.engine.runs import open_run, read_run, read_steps
-from pipelines.engine.runs.read_steps import END, Shown, Timeline
+from pipelines.engine.runs.read_steps import END, Timeline, TimelineView
 from pipelines.server.api.common import MAX_ID, Id, Ours, Runner, answer
 from pipelines.server.api.evals.eval_reviews import reviewer_of
 from pipelines.server.api.runs import exported_run
@@ -56,8 +56,8 @@ async def run_page(
     q: Words = "",
     at: Annotated[int | None, Query(ge=0, le=MAX_ID)] = None,
 ) -> Response:
-    looker = _looker(visitor)
-    read = await read_steps.read_run_page(platform, looker, run_id, _shown(s, at))
+    caller = _looker(visitor)
+    read = await read_steps.read_run_page(platform, caller, run_id, _shown(s, at))
     timeline = read.timeline
     run = timeline.run
     assert read.step is not None
@@ -97,7 +97,7 @@ async def window_part(
     """Two hundred lines of the timeline: those around a place, or around a step."""
 
     def window(timeline: Timeline) -> range:
-        return window_at(timeline.places.get(s, 0) if s else at, timeline)
+        return window_at(timeline.positions.get(s, 0) if s else at, timeline)
 
     timeline, briefs = await read_steps.read_window(platform, visitor.org_id, run_id, window)
     return await part(visitor, "trace_lines.html", **_list_context(timeline, briefs, window(timeline), s))
@@ -134,7 +134,7 @@ async def live_part(
 ) -> Response:
     """What a run that still goes has done since: its strip, and its window where that grew."""
     read = await read_steps.read_run_page(
-        platform, _looker(visitor), run_id, lambda timeline: Shown(window_at(at, timeline))
+        platform, _looker(visitor), run_id, lambda timeline: TimelineView(window_at(at, timeline))
     )
     timeline = read.timeline
     if timeline.has_ended:  # then there is a verdict, and the page is another one
@@ -227,12 +227,12 @@ async def cancel(run_id: Id, platform: Ours, runner: Runner, visitor: Writer) ->
     return go(f"/runs/{run_id}", "The run was stopped.")
 
 
-def _shown(s: str, at: int | None) -> Callable[[Timeline], Shown]:
+def _shown(s: str, at: int | None) -> Callable[[Timeline], TimelineView]:
     """The step that is asked for, else where a reader begins; the lines around it, or those asked for."""
 
-    def choose(timeline: Timeline) -> Shown:
-        shown = s if s in timeline.places else first_shown(timeline)
-        return Shown(window_at(timeline.places[shown] if at is None else at, timeline), shown)
+    def choose(timeline: Timeline) -> TimelineView:
+        shown = s if s in timeline.positions else first_shown(timeline)
+        return TimelineView(window_at(timeline.positions[shown] if at is None else at, timeline), shown)
 
     return choose
 
@@ -264,9 +264,9 @@ async def _step_parts(platform: Platform, visitor: Visitor, step: read_steps.Ste
 
 async def _found(
     platform: Platform, visitor: Visitor, run_id: int, q: str, after: int = 0
-) -> read_steps.Found:
+) -> read_steps.StepsFound:
     return await read_steps.search_steps(platform, visitor.org_id, run_id, q, after)
 
 
-def _looker(visitor: Visitor) -> Looker:
-    return Looker(visitor.org_id, reviewer_of(visitor.identity, None))
+def _looker(visitor: Visitor) -> Caller:
+    return Caller(visitor.org_id, reviewer_of(visitor.identity, None))

@@ -99,7 +99,7 @@ def first_shown(timeline: Timeline) -> str:
     for finding in _objects(judged.get("findings")):
         if finding["status"] == "broken" and finding["evidence"]:
             name = str(finding["evidence"][0])
-            if name in timeline.places:
+            if name in timeline.positions:
                 return name
     if timeline.run.error_class is not None and timeline.has_ended:
         return END

@@ -55,7 +55,7 @@ async def _models(
     named: str = "",
 ) -> Response:
     platform = platform_of(request)
-    known = await list_models.look_at_models(platform, visitor.org_id, named_by(settings_of(request)))
+    known = await list_models.list_models(platform, visitor.org_id, named_by(settings_of(request)))
     costs = await platform.database.read(lambda connection: costs_of_org(connection, visitor.org_id))
     return await settings_page(
         request,

@@ -10,8 +10,8 @@ from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Refused
 from pipelines.engine.find import find_dataset
 from pipelines.engine.platform import Platform
-from pipelines.engine.tools import translate_rules
-from pipelines.engine.tools.read_sentences import sentences_of_dataset
+from pipelines.engine.simulation import translate_rules
+from pipelines.engine.simulation.read_sentences import sentences_of_dataset
 from pipelines.server.api.common import Id, platform_of
 from pipelines.server.pages.form_fields import number_in
 from pipelines.server.pages.page import go, page

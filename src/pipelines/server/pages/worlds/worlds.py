@@ -16,7 +16,7 @@ from pipelines.core.tools.failure_rules import rule_from_stored
 from pipelines.core.tools.failure_words import rule_in_words
 from pipelines.engine.worlds import review_rows, review_world
 from pipelines.engine.worlds.estimate_session import estimate_session
-from pipelines.engine.worlds.open_session import find_session, told_of_session
+from pipelines.engine.worlds.open_session import find_session, session_json
 from pipelines.server.api.common import MAX_ID, Id, platform_of
 from pipelines.server.pages.page import page
 from pipelines.server.pages.tasks.datasets import AGENTS_OFFERED, ChosenId
@@ -116,7 +116,7 @@ async def world_page(
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RowQuery:
     bucket: int | None = None
-    shown: review_rows.Shown = "kept"
+    shown: review_rows.RowFilter = "kept"
     after: int | None = None
 
 
@@ -225,7 +225,7 @@ def _about(connection: Connection, session: SeedSession) -> dict[str, Any]:
     )
     names = agent_names(connection, session.org_id, limit=AGENTS_OFFERED)
     return {
-        "session": told_of_session(connection, session),
+        "session": session_json(connection, session),
         "agent_name": names.get(session.agent_id, f"agent {session.agent_id}"),
         "revision": present,
         "world": present.told,

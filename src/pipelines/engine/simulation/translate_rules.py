@@ -8,6 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from pipelines.engine.model_calls.ask_models import Asker, CheckedAnswer
+from pipelines.engine.simulation.read_sentences import BehaviorText, behavior_texts
+
 from pipelines.core.models.model_question import Purpose
 from pipelines.core.simulation.rule_translation.translation import (
     MOST_SENTENCES,
@@ -24,10 +27,8 @@ from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.find import find_agent, find_dataset
 from pipelines.engine.live.live_runs import MOST_READING_S
 from pipelines.engine.live.time_limit import has_time
-from pipelines.engine.model_calls.models import Asked, Asker
-from pipelines.engine.models.choose_model import named_for
+from pipelines.engine.models.choose_model import models_named_for
 from pipelines.engine.platform import Platform
-from pipelines.engine.tools.read_sentences import BehaviorText, behavior_texts
 from pipelines.storage.agents import authored_rules
 from pipelines.storage.agents.agents import Agent
 from pipelines.storage.agents.authored_rules import PROPOSED, REFUSED, AuthoredRule, NewRule
@@ -37,7 +38,7 @@ from pipelines.wire.errors import Conflict, NotFound
 MOST_ACCEPTED = 1_000  # at once
 
 
-class _Wanted(NamedTuple):
+class _TranslationRequest(NamedTuple):
     """What a model is asked about: the sentences that are named, else those that are not read."""
 
     agent: Agent
@@ -49,8 +50,8 @@ async def propose_rules(
     platform: Platform, org_id: int, dataset_id: int, body: JsonObject
 ) -> list[AuthoredRule]:
     """What a model makes of sentences, each tried. Raises ModelNotConfigured."""
-    wanted = await _wanted(platform, org_id, dataset_id, body)
-    named_models = await named_for(platform, wanted.agent, dataset_id)
+    wanted = await _read_request(platform, org_id, dataset_id, body)
+    named_models = await models_named_for(platform, wanted.agent, dataset_id)
     platform.models.needed(Purpose.AUTHOR, named_models)
     asker = Asker(org_id=org_id, subject=f"dataset {dataset_id}", named=named_models)
     texts = await platform.database.read(
@@ -66,7 +67,7 @@ async def propose_rules(
     new: list[NewRule] = []
     for text in texts:
         done = {rule.sentence for rule in new}
-        new += await _proposed(platform, asker, dataset_id, wanted.agent, text, done)
+        new += await _propose(platform, asker, dataset_id, wanted.agent, text, done)
     now = platform.now()
     return await platform.database.write(
         lambda connection: authored_rules.rules_by_id(
@@ -78,7 +79,7 @@ async def propose_rules(
 async def models_for(platform: Platform, dataset: Dataset) -> Mapping[Purpose, str]:
     """What the dataset and its agent name."""
     agent = await find_agent(platform, dataset.org_id, dataset.agent_id) if dataset.agent_id else None
-    return await named_for(platform, agent, dataset.id)
+    return await models_named_for(platform, agent, dataset.id)
 
 
 async def read_rules(platform: Platform, org_id: int, dataset_id: int) -> list[AuthoredRule]:
@@ -100,14 +101,14 @@ async def accept_rules(
 ) -> list[AuthoredRule]:
     """All or none: from now on they hold in new runs of the dataset."""
     ids = [*dict.fromkeys(rule_ids)]
-    rules = await _found(platform, org_id, dataset_id, ids)
+    rules = await _find_rules(platform, org_id, dataset_id, ids)
     now = platform.now()
     decided = await platform.database.write(partial(authored_rules.accept, rules=rules, by=by, now=now))
     if decided:
-        statuses = {rule.id: rule.status for rule in await _found(platform, org_id, dataset_id, decided)}
+        statuses = {rule.id: rule.status for rule in await _find_rules(platform, org_id, dataset_id, decided)}
         named = ", ".join(f"rule {id} is {status}" for id, status in statuses.items())
         raise Conflict(f"Nothing was accepted: {named}. Only proposed rules can be accepted.")
-    return await _found(platform, org_id, dataset_id, ids)
+    return await _find_rules(platform, org_id, dataset_id, ids)
 
 
 def read_rule_ids(body: JsonObject) -> list[int]:
@@ -131,16 +132,16 @@ async def reject_rule(
     platform: Platform, org_id: int, dataset_id: int, rule_id: int, by: str
 ) -> AuthoredRule:
     """Not in force any more, or never; runs that were made under it keep it."""
-    (rule,) = await _found(platform, org_id, dataset_id, [rule_id])
+    (rule,) = await _find_rules(platform, org_id, dataset_id, [rule_id])
     now = platform.now()
     done = await platform.database.write(partial(authored_rules.reject, rule=rule, by=by, now=now))
     if not done:
         raise Conflict(f"Rule {rule_id} was decided on already.")
-    (rule,) = await _found(platform, org_id, dataset_id, [rule_id])
+    (rule,) = await _find_rules(platform, org_id, dataset_id, [rule_id])
     return rule
 
 
-async def _found(
+async def _find_rules(
     platform: Platform, org_id: int, dataset_id: int, rule_ids: Sequence[int]
 ) -> list[AuthoredRule]:
     await find_dataset(platform, org_id, dataset_id)
@@ -152,7 +153,9 @@ async def _found(
     return [own[id] for id in rule_ids]
 
 
-async def _wanted(platform: Platform, org_id: int, dataset_id: int, body: JsonObject) -> _Wanted:
+async def _read_request(
+    platform: Platform, org_id: int, dataset_id: int, body: JsonObject
+) -> _TranslationRequest:
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
     fields.refuse_unknown(("agent_id", "task_id", "sentences"))
@@ -170,7 +173,7 @@ async def _wanted(platform: Platform, org_id: int, dataset_id: int, body: JsonOb
     if problems or agent_id is None:
         raise Refused(problems, "the request")
     agent = await find_agent(platform, org_id, agent_id)
-    return _Wanted(agent, task_id, tuple(dict.fromkeys(str(one).strip() for one in listed)))
+    return _TranslationRequest(agent, task_id, tuple(dict.fromkeys(str(one).strip() for one in listed)))
 
 
 def _refuse_missing(wanted: Sequence[str], texts: Sequence[BehaviorText]) -> None:
@@ -185,16 +188,11 @@ def _refuse_missing(wanted: Sequence[str], texts: Sequence[BehaviorText]) -> Non
         raise Refused(problems, "the request")
 
 
-async def _proposed(
-    platform: Platform,
-    asker: Asker,
-    dataset_id: int,
-    agent: Agent,
-    text: BehaviorText,
-    done: Collection[str],
+async def _propose(
+    platform: Platform, asker: Asker, dataset_id: int, agent: Agent, text: BehaviorText, done: Collection[str]
 ) -> list[NewRule]:
     org_id = asker.org_id
-    vocabulary, unread = await platform.plan_readers.run(partial(_read, agent, text), owner=org_id)
+    vocabulary, unread = await platform.plan_readers.run(partial(_read_text, agent, text), owner=org_id)
     sentences = [one for one in text.wanted or unread if one not in done][:MOST_SENTENCES]
     if not sentences:
         return []
@@ -204,12 +202,19 @@ async def _proposed(
         check=AnswerCheck(sentences, vocabulary),
     )
     made = translations(asked.data, sentences)
-    tried = await platform.plan_readers.run(partial(_tried, agent, text, made), owner=org_id)
-    return [_new(org_id, dataset_id, asked, sentence, made[sentence], tried[sentence]) for sentence in made]
+    tried = await platform.plan_readers.run(partial(_try_translations, agent, text, made), owner=org_id)
+    return [
+        _new_rule(org_id, dataset_id, asked, sentence, made[sentence], tried[sentence]) for sentence in made
+    ]
 
 
-def _new(
-    org_id: int, dataset_id: int, asked: Asked, sentence: str, made: Translation, tried: TranslationTrial
+def _new_rule(
+    org_id: int,
+    dataset_id: int,
+    asked: CheckedAnswer,
+    sentence: str,
+    made: Translation,
+    tried: TranslationTrial,
 ) -> NewRule:
     return NewRule(
         org_id=org_id,
@@ -224,14 +229,16 @@ def _new(
     )
 
 
-def _tried(agent: Agent, text: BehaviorText, made: Mapping[str, Translation]) -> dict[str, TranslationTrial]:
+def _try_translations(
+    agent: Agent, text: BehaviorText, made: Mapping[str, Translation]
+) -> dict[str, TranslationTrial]:
     """Each sentence by itself, on top of what is in force."""
     around = text.simulator(agent.definition, has_time(MOST_READING_S))
     now = text.seed.now
     return {sentence: try_translation(sentence, one.rules, around, now=now) for sentence, one in made.items()}
 
 
-def _read(agent: Agent, text: BehaviorText) -> tuple[Vocabulary, tuple[str, ...]]:
+def _read_text(agent: Agent, text: BehaviorText) -> tuple[Vocabulary, tuple[str, ...]]:
     """The text is read when it is looked at: here, in the reader's thread and within its time."""
     simulator = text.simulator(agent.definition, has_time(MOST_READING_S))
     return simulator.vocabulary, simulator.unread

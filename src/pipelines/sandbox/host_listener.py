@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 _WITHOUT_FILES_PAUSE_S = 0.1
 
 
-class Door:
+class HostListener:
     """Accepts connections, at most `limit` at a time; more wait in the kernel's queue, inside the sandbox."""
 
     def __init__(self, listener: socket.socket, serve: Serve, limit: int) -> None:

@@ -23,28 +23,28 @@ from pipelines.storage.tasks.datasets import TaskToRun
 from pipelines.storage.tasks.texts import SLICE_ROWS
 
 AXES = ("failure_rules", RULES)
-MOST_TOLD = 100  # problems: one cause is often in every row
+MOST_LISTED = 100  # problems: one cause is often in every row
 
 
 async def check_rules(
     platform: Platform, agent: Agent, tasks: Sequence[TaskToRun], *, of_dataset: bool
 ) -> None:
     """Refused with each rule that names a tool or flag which the agent does not declare, by row or task."""
-    checked = await platform.database.read(partial(_uploaded_for, agent=agent, tasks=tasks))
+    checked = await platform.database.read(partial(_datasets_of_agent, agent=agent, tasks=tasks))
     open_tasks = [(at, task) for at, task in enumerate(tasks, 1) if task.dataset_id not in checked]
     problems: list[Problem] = []
     for start in range(0, len(open_tasks), SLICE_ROWS):
         some = open_tasks[start : start + SLICE_ROWS]
         hashes = {task.seed_hash for _, task in some}
         seeds = await platform.database.read(partial(texts.texts_of, hashes=hashes))
-        problems += await asyncio.to_thread(_found, agent, some, seeds, of_dataset)
-        if len(problems) >= MOST_TOLD:
+        problems += await asyncio.to_thread(_rule_problems, agent, some, seeds, of_dataset)
+        if len(problems) >= MOST_LISTED:
             break
     if problems:
-        raise Refused(problems[:MOST_TOLD], "the run")
+        raise Refused(problems[:MOST_LISTED], "the run")
 
 
-def _uploaded_for(connection: Connection, agent: Agent, tasks: Sequence[TaskToRun]) -> set[int]:
+def _datasets_of_agent(connection: Connection, agent: Agent, tasks: Sequence[TaskToRun]) -> set[int]:
     """Datasets whose rows were checked against this agent when they came."""
     found = set()
     for dataset_id in {task.dataset_id for task in tasks}:
@@ -54,14 +54,18 @@ def _uploaded_for(connection: Connection, agent: Agent, tasks: Sequence[TaskToRu
     return found
 
 
-def _found(
+def _rule_problems(
     agent: Agent, tasks: Sequence[tuple[int, TaskToRun]], seeds: Mapping[str, str], of_dataset: bool
 ) -> list[Problem]:
     names = {tool.name for tool in agent.definition.tools}
-    return [problem for at, task in tasks for problem in _in_task(agent, names, at, task, seeds, of_dataset)]
+    return [
+        problem
+        for at, task in tasks
+        for problem in _problems_in_task(agent, names, at, task, seeds, of_dataset)
+    ]
 
 
-def _in_task(
+def _problems_in_task(
     agent: Agent, names: set[str], at: int, task: TaskToRun, seeds: Mapping[str, str], of_dataset: bool
 ) -> Iterator[Problem]:
     text = seeds.get(task.seed_hash, "")

@@ -29,7 +29,9 @@ async def with_warnings(platform: Platform, agent: Agent, *, has_tasks: bool) ->
     tasks: Sequence[RuledTask] = ()
     accepted: Sequence[AuthoredRule] = ()
     if has_tasks:
-        tasks, accepted = await platform.database.read(lambda connection: _of_datasets(connection, agent))
+        tasks, accepted = await platform.database.read(
+            lambda connection: _load_dataset_rules(connection, agent)
+        )
     if not tasks and not accepted and not agent.definition.rules:
         return agent.as_json()
     found = await platform.plan_readers.run(
@@ -39,7 +41,7 @@ async def with_warnings(platform: Platform, agent: Agent, *, has_tasks: bool) ->
     return agent.as_json() | ({"warnings": told} if told else {})
 
 
-def _of_datasets(connection: Connection, agent: Agent) -> tuple[list[RuledTask], list[AuthoredRule]]:
+def _load_dataset_rules(connection: Connection, agent: Agent) -> tuple[list[RuledTask], list[AuthoredRule]]:
     return (
         ruled_tasks(connection, org_id=agent.org_id, agent_id=agent.id),
         accepted_for_agent(connection, org_id=agent.org_id, agent_id=agent.id),
@@ -51,20 +53,20 @@ def _warnings(
 ) -> list[Problem]:
     vocabulary = _vocabulary(definition)
     return [
-        *_found(definition.rules, vocabulary, "/rules"),
-        *(one for task in tasks for one in _found(task.rules, vocabulary, f"task {task.id}, /rules")),
-        *(one for rule in accepted for one in _found_in_translation(rule, vocabulary)),
+        *_rule_problems(definition.rules, vocabulary, "/rules"),
+        *(one for task in tasks for one in _rule_problems(task.rules, vocabulary, f"task {task.id}, /rules")),
+        *(one for rule in accepted for one in _translation_problems(rule, vocabulary)),
     ]
 
 
-def _found_in_translation(rule: AuthoredRule, vocabulary: Vocabulary) -> Iterator[Problem]:
+def _translation_problems(rule: AuthoredRule, vocabulary: Vocabulary) -> Iterator[Problem]:
     bodies = [body for body in rule.rules if isinstance(body, dict)] if isinstance(rule.rules, list) else []
-    for problem in _found(bodies, vocabulary, f"dataset {rule.dataset_id}, rule {rule.id}, /rules"):
+    for problem in _rule_problems(bodies, vocabulary, f"dataset {rule.dataset_id}, rule {rule.id}, /rules"):
         said = f"translation of “{rule.sentence[:LONGEST_QUOTED]}”: {problem.message}"
         yield replace(problem, message=said)
 
 
-def _found(entries: Sequence[JsonObject], vocabulary: Vocabulary, path: str) -> Iterator[Problem]:
+def _rule_problems(entries: Sequence[JsonObject], vocabulary: Vocabulary, path: str) -> Iterator[Problem]:
     rules = axis.authored_rules(entries).rules
     yield from check(rules, vocabulary, path, places=axis.places_of(entries), has_world=False)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from pipelines.sandbox.cgroups import Group, Groups
 from pipelines.sandbox.job import Limits
-from pipelines.sandbox.launching import Launcher, Request
+from pipelines.sandbox.launcher_client import Launcher, Request
 from pipelines.sandbox.memory import WRITABLE
 from pipelines.sandbox.recipe import JOB_FOLDER, Interpreter, Layout, isolated, unisolated
 from pipelines.sandbox.sandbox import Sandbox, StartFailed
@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Way:
+class SandboxSetup:
     """How sandboxes are made on this machine."""
 
     python: Interpreter
@@ -38,7 +38,7 @@ class Way:
 
 
 @dataclass(kw_only=True, slots=True)
-class Held:
+class HeldSandbox:
     """A started sandbox, and what goes back when it is closed."""
 
     layout: Layout
@@ -61,25 +61,27 @@ class Held:
             await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
 
 
-class Stock:
+class WarmSandboxes:
     """Up to `warm` waiting sandboxes for each layout used lately, `most_warm` in all, `idle_s` long."""
 
-    def __init__(self, launcher: Launcher, way: Way, *, warm: int, most_warm: int, idle_s: float) -> None:
+    def __init__(
+        self, launcher: Launcher, setup: SandboxSetup, *, warm: int, most_warm: int, idle_s: float
+    ) -> None:
         self._launcher = launcher
-        self._way = way
+        self._setup = setup
         self._warm = warm
         self._most_warm = most_warm
         self._idle_s = idle_s
-        self._waiting: OrderedDict[Layout, deque[Held]] = OrderedDict()  # the layout used last is last
+        self._waiting: OrderedDict[Layout, deque[HeldSandbox]] = OrderedDict()  # the layout used last is last
         self._starting: dict[Layout, int] = {}
-        self._expected: dict[Layout, deque[asyncio.Task[Held]]] = {}
+        self._expected: dict[Layout, deque[asyncio.Task[HeldSandbox]]] = {}
         self._free_slots: list[int] = []
         self._slots = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._relaunching = asyncio.Lock()
         self._is_closed = False
 
-    def take(self, layout: Layout) -> Held | None:
+    def take(self, layout: Layout) -> HeldSandbox | None:
         """One that waits, if there is one. It is the caller's to give to `discard`."""
         waiting = self._waiting.get(layout)
         while waiting:
@@ -94,11 +96,11 @@ class Stock:
         if self._waiting.get(layout) or self._is_closed:
             return
         starting = asyncio.get_running_loop().create_task(self.start(layout))
-        starting.add_done_callback(_heard)
+        starting.add_done_callback(_ignore_failure)
         self._expected.setdefault(layout, deque()).append(starting)
         asyncio.get_running_loop().call_later(EXPECTED_S, self._no_longer_expect, layout, starting)
 
-    async def taken(self, layout: Layout) -> Held:
+    async def taken(self, layout: Layout) -> HeldSandbox:
         """One that waits, or was begun for whom it expected, or a new one. Raises StartFailed."""
         if (held := self.take(layout)) is not None:
             return held
@@ -109,29 +111,29 @@ class Stock:
             try:
                 return await asyncio.shield(starting)
             except asyncio.CancelledError:  # of who asks: what was begun is nobody's now
-                self._in_background(self._dropped(starting))
+                self._in_background(self._drop(starting))
                 raise
         return await self.start(layout)
 
-    def _no_longer_expect(self, layout: Layout, starting: "asyncio.Task[Held]") -> None:
+    def _no_longer_expect(self, layout: Layout, starting: "asyncio.Task[HeldSandbox]") -> None:
         expected = self._expected.get(layout, deque())
         if starting in expected:
             expected.remove(starting)
             if not expected:
                 del self._expected[layout]
-            self._in_background(self._dropped(starting))
+            self._in_background(self._drop(starting))
 
-    async def _dropped(self, starting: "asyncio.Task[Held]") -> None:
+    async def _drop(self, starting: "asyncio.Task[HeldSandbox]") -> None:
         with suppress(StartFailed):
             await self.discard(await starting)
 
-    async def start(self, layout: Layout) -> Held:
+    async def start(self, layout: Layout) -> HeldSandbox:
         """A new one; raises StartFailed."""
         async with self._relaunching:
             if not self._launcher.is_alive and not self._is_closed:
                 await self._launcher.start()
         try:
-            held = self._prepared(layout)
+            held = self._prepare(layout)
         except OSError as error:  # the cgroup's folder is not ours, the disk is full
             raise StartFailed(str(error)) from None
         try:
@@ -141,7 +143,7 @@ class Stock:
             raise
         return held
 
-    async def discard(self, held: Held) -> None:
+    async def discard(self, held: HeldSandbox) -> None:
         await held.close()
         heappush(self._free_slots, held.slot)
 
@@ -161,7 +163,7 @@ class Stock:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         expected = [starting for queue in self._expected.values() for starting in queue]
         self._expected.clear()
-        await asyncio.gather(*map(self._dropped, expected))
+        await asyncio.gather(*map(self._drop, expected))
         waiting = [held for queue in self._waiting.values() for held in queue]
         self._waiting.clear()
         await asyncio.gather(*(self.discard(held) for held in waiting))
@@ -190,43 +192,43 @@ class Stock:
             if not queue:
                 del self._waiting[layout]
 
-    def _expire(self, held: Held) -> None:
+    def _expire(self, held: HeldSandbox) -> None:
         queue = self._waiting.get(held.layout, deque())
         if held in queue:
             queue.remove(held)
             self._in_background(self.discard(held))
 
-    def _prepared(self, layout: Layout) -> Held:
+    def _prepare(self, layout: Layout) -> HeldSandbox:
         group = self._group_for(layout)
         if self._free_slots:
             slot = heappop(self._free_slots)
         else:
             slot, self._slots = self._slots, self._slots + 1
         writable = WRITABLE if layout.workspace is None else (*WRITABLE, f"{JOB_FOLDER}/workspace")
-        is_isolated = self._way.bwrap is not None
+        is_isolated = self._setup.bwrap is not None
         sandbox = Sandbox(self._launcher, is_isolated=is_isolated, group=group, writable=writable)
-        held = Held(layout=layout, slot=slot, sandbox=sandbox, group=group)
-        if self._way.bwrap is None:
+        held = HeldSandbox(layout=layout, slot=slot, sandbox=sandbox, group=group)
+        if self._setup.bwrap is None:
             held.folder = Path(tempfile.mkdtemp(prefix="odyssey-run-"))
             (held.folder / "agent").symlink_to(layout.source_dir.resolve())
             (held.folder / "workspace").mkdir()
         return held
 
     def _group_for(self, layout: Layout) -> Group | None:
-        if self._way.groups is None:
+        if self._setup.groups is None:
             return None
-        return self._way.groups.make(memory_bytes=layout.memory_bytes, processes=MOST_PROCESSES)
+        return self._setup.groups.make(memory_bytes=layout.memory_bytes, processes=MOST_PROCESSES)
 
-    def _request(self, held: Held) -> Request:
-        if self._way.bwrap is None:
-            return unisolated(held.layout, self._way.python, group=held.group)
+    def _request(self, held: HeldSandbox) -> Request:
+        if self._setup.bwrap is None:
+            return unisolated(held.layout, self._setup.python, group=held.group)
         return isolated(
             held.layout,
-            self._way.python,
-            bwrap=self._way.bwrap,
+            self._setup.python,
+            bwrap=self._setup.bwrap,
             slot=held.slot,
             group=held.group,
-            hidden=self._way.hidden,
+            hidden=self._setup.hidden,
         )
 
     def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
@@ -235,7 +237,7 @@ class Stock:
         task.add_done_callback(self._tasks.discard)
 
 
-def _heard(starting: "asyncio.Task[Held]") -> None:
+def _ignore_failure(starting: "asyncio.Task[HeldSandbox]") -> None:
     """Whoever takes it hears of its failure; that nobody takes it is none."""
     if not starting.cancelled():
         starting.exception()

@@ -9,7 +9,7 @@ from pipelines.outbound.agent_client import AgentClient
 from pipelines.wire.errors import Conflict
 
 
-async def test_connection(
+async def check_connection(
     platform: Platform, client: AgentClient, code_runner: CodeRunner, org_id: int, agent_id: int
 ) -> JsonObject:
     """By HTTP: is it there, does it let us in. By code: can it be loaded. If not, what to change."""

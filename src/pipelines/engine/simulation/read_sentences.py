@@ -66,7 +66,9 @@ def behavior_texts(
     """Some of the texts that differ, in the order of the tasks: of one task, those in which some sentences
     stand for the first time, or the first of them."""
     tasks = _tasks(connection, org_id, dataset_id, task_id)
-    wanted = _standing_in(tasks, sentences) if sentences else dict.fromkeys([*tasks][:MOST_TEXTS], ())
+    wanted = (
+        _texts_with_sentences(tasks, sentences) if sentences else dict.fromkeys([*tasks][:MOST_TEXTS], ())
+    )
     return _with_worlds(connection, dataset_id, tasks, wanted)
 
 
@@ -102,7 +104,7 @@ def _tasks(connection: Connection, org_id: int, dataset_id: int, task_id: int | 
     return dict(reversed(found.items()))
 
 
-def _standing_in(texts: Collection[str], sentences: Collection[str]) -> dict[str, tuple[str, ...]]:
+def _texts_with_sentences(texts: Collection[str], sentences: Collection[str]) -> dict[str, tuple[str, ...]]:
     reader = Reader(Vocabulary(tools={}, kinds={}))  # which only takes the texts apart
     left, found = {*sentences}, dict[str, tuple[str, ...]]()
     for text in texts:
@@ -123,7 +125,7 @@ async def sentences_of_task(
     if task is None:
         raise NotFound(f"There is no task {task_id}.")
     by = agent_id or (await find_dataset(platform, org_id, task.dataset_id)).agent_id
-    return await _answered(platform, org_id, task.dataset_id, by, task_id, with_examples=with_examples)
+    return await _read_sentences(platform, org_id, task.dataset_id, by, task_id, with_examples=with_examples)
 
 
 async def sentences_of_dataset(
@@ -132,10 +134,10 @@ async def sentences_of_dataset(
     """Of its texts, as many as there is time for, each sentence once."""
     dataset = await find_dataset(platform, org_id, dataset_id)
     by = agent_id or dataset.agent_id
-    return await _answered(platform, org_id, dataset_id, by, None, with_examples=with_examples)
+    return await _read_sentences(platform, org_id, dataset_id, by, None, with_examples=with_examples)
 
 
-async def _answered(
+async def _read_sentences(
     platform: Platform,
     org_id: int,
     dataset_id: int,
@@ -149,21 +151,21 @@ async def _answered(
         raise Refused([Problem(path="/agent_id", message=message, hint=hint)], "the request")
     agent = await find_agent(platform, org_id, agent_id)
     tasks = await platform.database.read(lambda connection: _tasks(connection, org_id, dataset_id, task_id))
-    left, read = MOST_READING_S, _Read({}, {})
+    left, read = MOST_READING_S, _SentencesRead({}, {})
     texts = [*tasks]
     while texts and left > 0:
         wanted, texts = dict.fromkeys(texts[:MOST_TEXTS], ()), texts[MOST_TEXTS:]
         some = await platform.database.read(
             partial(_with_worlds, dataset_id=dataset_id, tasks=tasks, wanted=wanted)
         )
-        more = partial(_more, read, agent.definition, some, left, with_examples=with_examples)
+        more = partial(_read_texts, read, agent.definition, some, left, with_examples=with_examples)
         left, late = await platform.plan_readers.run(more, owner=org_id)
         texts = [*late, *texts]
     items, findings = read
     return {"items": [*items.values()], "findings": [*findings.values()], "texts_not_read": len(texts)}
 
 
-class _Read(NamedTuple):
+class _SentencesRead(NamedTuple):
     items: dict[str, JsonObject]  # by sentence
     findings: dict[str, Json]  # by what is said
 
@@ -172,8 +174,8 @@ class _Read(NamedTuple):
         return sum(one.get(name) is not None for one in self.items.values())
 
 
-def _more(
-    read: _Read,
+def _read_texts(
+    read: _SentencesRead,
     definition: AgentDefinition,
     texts: Sequence[BehaviorText],
     most_s: float,

@@ -5,6 +5,9 @@ import time
 from functools import partial
 from typing import NamedTuple
 
+from pipelines.engine.model_calls.ask_models import Asker, CheckedAnswer
+from pipelines.engine.simulation.check_plans import seed_of_task
+
 from pipelines.core.ledger.ledger import World
 from pipelines.core.models.model_question import Purpose
 from pipelines.core.simulation.build import PlannedSimulator
@@ -28,10 +31,8 @@ from pipelines.engine.agents.register_agent import change_agent
 from pipelines.engine.find import find_agent
 from pipelines.engine.live.live_runs import MOST_READING_S
 from pipelines.engine.live.time_limit import has_time
-from pipelines.engine.model_calls.models import Asked, Asker
-from pipelines.engine.models.choose_model import named_for
+from pipelines.engine.models.choose_model import models_named_for
 from pipelines.engine.platform import Platform
-from pipelines.engine.tools.check_plans import seed_of_task
 from pipelines.storage.agents.agents import Agent
 
 MOST_ROUNDS = 5
@@ -39,30 +40,30 @@ MOST_TOOLS = 10  # asked for at once
 FIELDS = ("task_id", "tools", "recording", "behavior")
 
 
-class _Asked(NamedTuple):
+class _PlanRequest(NamedTuple):
     task_id: int | None
     tools: tuple[str, ...]
     recording: Recording | None
     behavior: str | None  # in place of the task's
 
 
-class _Written(NamedTuple):
+class _WrittenPlan(NamedTuple):
     best: PlanTrial
     why: str
     rounds: int
-    asked: Asked
+    asked: CheckedAnswer
 
 
 async def propose_plans(platform: Platform, org_id: int, agent_id: int, body: JsonObject) -> JsonObject:
     """A plan for each tool that is named, or whose plan is no more than a guess. Nothing is stored or
     applied."""
-    asked = await platform.plan_readers.run(partial(_read, body), owner=org_id)
+    asked = await platform.plan_readers.run(partial(_read_request, body), owner=org_id)
     agent = await find_agent(platform, org_id, agent_id)
-    named = await named_for(platform, agent, None)
+    named = await models_named_for(platform, agent, None)
     platform.models.needed(Purpose.AUTHOR, named)
     seed = await seed_of_task(platform, org_id, asked.task_id) if asked.task_id is not None else None
-    around, simulator = await platform.plan_readers.run(partial(_ready, agent, seed, asked), owner=org_id)
-    wanted = _wanted(asked.tools, simulator)
+    around, simulator = await platform.plan_readers.run(partial(_prepare, agent, seed, asked), owner=org_id)
+    wanted = _tools_to_plan(asked.tools, simulator)
     asker = Asker(org_id=org_id, subject=f"agent {agent_id}", named=named)
     items: list[Json] = [
         await _proposal(platform, asker, name, around, simulator, asked.recording)
@@ -95,7 +96,7 @@ async def accept_plans(platform: Platform, org_id: int, agent_id: int, body: Jso
     return await change_agent(platform, org_id, agent_id, {"tools_schema": tools})
 
 
-def _read(body: JsonObject) -> _Asked:
+def _read_request(body: JsonObject) -> _PlanRequest:
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
     fields.refuse_unknown(FIELDS)
@@ -116,10 +117,10 @@ def _read(body: JsonObject) -> _Asked:
     behavior = fields.text("behavior", longest=LONGEST_BEHAVIOR, may_be_blank=True)
     if problems:
         raise Refused(problems, "the request")
-    return _Asked(task_id, tuple(tools), recording, behavior)
+    return _PlanRequest(task_id, tuple(tools), recording, behavior)
 
 
-def _around(agent: Agent, seed: Seed | None, asked: _Asked) -> TrialSetting:
+def _plan_context(agent: Agent, seed: Seed | None, asked: _PlanRequest) -> TrialSetting:
     recording = asked.recording
     state: JsonObject = {}
     if seed is not None:
@@ -138,16 +139,16 @@ def _around(agent: Agent, seed: Seed | None, asked: _Asked) -> TrialSetting:
     )
 
 
-def _ready(agent: Agent, seed: Seed | None, asked: _Asked) -> tuple[TrialSetting, PlannedSimulator]:
+def _prepare(agent: Agent, seed: Seed | None, asked: _PlanRequest) -> tuple[TrialSetting, PlannedSimulator]:
     """Beside the loop: a recording may have many megabytes of state, and reading plans takes its time."""
-    around = _around(agent, seed, asked)
+    around = _plan_context(agent, seed, asked)
     simulator = around.simulator()
     for name in simulator.tools:
         simulator.plan_of(name)
     return around, simulator
 
 
-def _wanted(named: tuple[str, ...], simulator: PlannedSimulator) -> list[str]:
+def _tools_to_plan(named: tuple[str, ...], simulator: PlannedSimulator) -> list[str]:
     unknown = [name for name in named if name not in simulator.tools]
     if unknown:
         said = [
@@ -173,7 +174,7 @@ async def _proposal(
     simulator: PlannedSimulator,
     recording: Recording | None,
 ) -> JsonObject:
-    written = await _written(platform, asker, name, around, simulator, recording)
+    written = await _write_plan(platform, asker, name, around, simulator, recording)
     present = simulator.plan_of(name)
     before = present.plan.as_json() if present.plan is not None else None
     now = None
@@ -198,17 +199,17 @@ async def _proposal(
     }
 
 
-async def _written(
+async def _write_plan(
     platform: Platform,
     asker: Asker,
     name: str,
     around: TrialSetting,
     simulator: PlannedSimulator,
     recording: Recording | None,
-) -> _Written:
+) -> _WrittenPlan:
     """The best of at most five tries, each told what was wrong with the one before."""
     question = plan_question(name, simulator, recording)
-    best: _Written | None = None
+    best: _WrittenPlan | None = None
     for number in range(1, MOST_ROUNDS + 1):
         asked = await platform.models.ask(asker, question)
         steps = asked.data["steps"]
@@ -216,7 +217,7 @@ async def _written(
             partial(try_plan, name, steps, around, recording), owner=asker.org_id
         )
         if best is None or tried.rank > best.best.rank:
-            best = _Written(tried, str(asked.data["why"]), number, asked)
+            best = _WrittenPlan(tried, str(asked.data["why"]), number, asked)
         if tried.is_done:
             break
         question = question.again(dumps(asked.data).decode(), [*tried.problems, *tried.differences])

@@ -73,7 +73,7 @@ async def try_call(
     agent = await find_agent(platform, org_id, agent_id)
     now = scratch.now or platform.now()
     return await platform.plan_readers.run(
-        lambda: _tried(agent.definition, tool, arguments, scratch._replace(now=now)), owner=org_id
+        lambda: _try_in_scratch(agent.definition, tool, arguments, scratch._replace(now=now)), owner=org_id
     )
 
 
@@ -99,17 +99,17 @@ def _check_size(scratch: Scratch) -> None:
         raise Refused([replace(problem, path=axes[axis]) for axis, problem in found.items()], "the world")
 
 
-def _tried(definition: AgentDefinition, tool: str, arguments: bytes, scratch: Scratch) -> TriedCall:
+def _try_in_scratch(definition: AgentDefinition, tool: str, arguments: bytes, scratch: Scratch) -> TriedCall:
     _check_size(scratch)
     state = parse_initial_state(scratch.state, ledger_schema=definition.ledger_schema, path="/state")
     world = World.from_initial_state(state)
     simulator = _simulator(definition, world, scratch)
-    run = _opened(definition, simulator, Ledger(world), scratch)
+    run = _scratch_run(definition, simulator, Ledger(world), scratch)
     body = arguments if len(arguments) <= MAX_BODY_BYTES else None
     _, received = receive(run, ToolCall(tool, body, None, None, perf_counter()))
     decision, held_ms = received, 0
     if isinstance(received, ReceivedCall):
-        decision, held_ms = _settled(run, received)
+        decision, held_ms = _settle_call(run, received)
     assert isinstance(decision, Decision), "no key came with it"
     checked: Any = loads_own(decision.validation or "{}")
     return TriedCall(
@@ -137,7 +137,7 @@ def _simulator(definition: AgentDefinition, world: World, scratch: Scratch) -> P
     )
 
 
-def _opened(
+def _scratch_run(
     definition: AgentDefinition, simulator: PlannedSimulator, ledger: Ledger, scratch: Scratch
 ) -> CalledRun:
     return CalledRun(
@@ -150,12 +150,12 @@ def _opened(
     )
 
 
-def _settled(run: CalledRun, received: ReceivedCall) -> tuple[Decision, int]:
+def _settle_call(run: CalledRun, received: ReceivedCall) -> tuple[Decision, int]:
     """Nobody waits for a reply that would be late, and nothing outside is asked."""
     outcome, held_ms = decide(run, received), 0
     while isinstance(outcome, Ask):
         is_wait = isinstance(outcome.question, Wait)
         held_ms += outcome.question.latency_ms if isinstance(outcome.question, Wait) else 0
-        reply = None if is_wait else AskFailed("A call that is only tried asks nothing outside.")
+        reply = None if is_wait else AskFailed("A trial call sends nothing to a live endpoint.")
         outcome = settle(run, outcome, reply)
     return outcome, held_ms

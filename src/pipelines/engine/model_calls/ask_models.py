@@ -45,7 +45,7 @@ from pipelines.wire.errors import BudgetExceeded, ModelFailed, ModelNotConfigure
 log = logging.getLogger(__name__)
 LONGEST_ANSWER = 256 * 1024  # characters; an answer is a tool reply, a verdict or a plan
 LONGEST_QUESTION = 1024 * 1024
-SMALL = 16 * 1024  # characters that are looked through for secrets on the event loop
+SMALL_CHARACTERS = 16 * 1024  # characters that are looked through for secrets on the event loop
 LONGEST_PROBLEM = 2_000
 CHARACTERS_A_TOKEN = 3  # for what is reserved: fewer than in any common text, so that it is too much
 NOT_AN_OBJECT = Problem(path="", message="is not a JSON object, or it was cut off")
@@ -85,7 +85,7 @@ class Asker:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class CheckedAnswer:
     """An answer that passed its checks. Tokens and cost are of all that was sent for it; None: not known."""
 
     data: JsonObject
@@ -97,7 +97,7 @@ class Asked:
     cost_nanousd: int | None
 
 
-class _Unusable(NamedTuple):
+class _UnusableAnswer(NamedTuple):
     exchange_id: int
     text: str
     problems: Sequence[Problem]
@@ -109,7 +109,7 @@ async def _no_secrets(org_id: int) -> Redaction:
     return Redaction({})
 
 
-def _nobody_hears(batch_id: int) -> None:
+def _ignore_batch(batch_id: int) -> None:
     pass
 
 
@@ -124,7 +124,7 @@ class Models:
         *,
         now: Callable[[], str] = lambda: "",
         redaction_of: Callable[[int], Awaitable[Redaction]] = _no_secrets,
-        on_used_up: Callable[[int], None] = _nobody_hears,
+        on_used_up: Callable[[int], None] = _ignore_batch,
     ) -> None:
         """`on_used_up` hears of a batch whose budget keeps a question from being asked."""
         self._database = database
@@ -163,7 +163,7 @@ class Models:
         if self._clients is None:
             return None
         client = await self._clients.client_for(org_id, model)
-        return _at_least_none(client.cost_nanousd(tokens_in, tokens_out))
+        return _none_if_negative(client.cost_nanousd(tokens_in, tokens_out))
 
     def naming_problems(self, named: Mapping[Purpose, str], path: str) -> list[Problem]:
         """What an agent or a dataset may not name on this server."""
@@ -176,7 +176,9 @@ class Models:
             if complaint is not None
         ]
 
-    async def ask(self, asker: Asker, question: ModelQuestion, *, check: Check | None = None) -> Asked:
+    async def ask(
+        self, asker: Asker, question: ModelQuestion, *, check: Check | None = None
+    ) -> CheckedAnswer:
         """The answer, or ModelFailed, ModelNotConfigured or BudgetExceeded.
 
         `check` finds what the schema cannot: references that do not exist, contradictions.
@@ -187,7 +189,7 @@ class Models:
         lock = self._under_way.setdefault((asker.org_id, key), asyncio.Lock())
         try:
             async with lock:  # who asks the same meanwhile gets the same
-                return await self._replayed(asker, question, model, key) or await self._asked(
+                return await self._replay(asker, question, model, key) or await self._ask_anew(
                     asker, question, model, key, check
                 )
         finally:
@@ -207,29 +209,31 @@ class Models:
         if not redaction:
             return question
         return (
-            _masked(question, redaction)
-            if size <= SMALL
-            else await aside(org_id, _masked, question, redaction)
+            _hide_secrets(question, redaction)
+            if size <= SMALL_CHARACTERS
+            else await aside(org_id, _hide_secrets, question, redaction)
         )
 
-    async def _replayed(self, asker: Asker, question: ModelQuestion, model: str, key: str) -> Asked | None:
+    async def _replay(
+        self, asker: Asker, question: ModelQuestion, model: str, key: str
+    ) -> CheckedAnswer | None:
         kept = await self._read_kept(asker, key)
         if kept is None:
             return None
-        new = _new(asker, question, model, key, request=None)
+        new = _new_exchange(asker, question, model, key, request=None)
         now = self._now()
         await self._store.write(lambda connection: add_replay(connection, new, kept.id, now=now))
-        return _from_kept(kept, attempts=1 if kept.question_key == key else 2)
+        return _replayed_answer(kept, attempts=1 if kept.question_key == key else 2)
 
-    async def _asked(
+    async def _ask_anew(
         self, asker: Asker, question: ModelQuestion, model: str, key: str, check: Check | None
-    ) -> Asked:
-        first = await self._sent(asker, question, model, check, keep_as=key)
-        if isinstance(first, Asked):
+    ) -> CheckedAnswer:
+        first = await self._send(asker, question, model, check, keep_as=key)
+        if isinstance(first, CheckedAnswer):
             return first
         again = question.again(first.text, first.problems)
-        second = await self._sent(asker, again, model, check, keep_as=key)
-        if isinstance(second, Asked):
+        second = await self._send(asker, again, model, check, keep_as=key)
+        if isinstance(second, CheckedAnswer):
             return replace(
                 second,
                 attempts=2,
@@ -238,7 +242,7 @@ class Models:
             )
         reason = Failure.NOT_JSON if NOT_AN_OBJECT in second.problems else Failure.WRONG_SCHEMA
         raise ModelFailed(
-            f"The model's answer could not be used, nor the one after it: {second.problems[0].said()}.",
+            f"The model's two answers could not be used: {second.problems[0].said()}.",
             reason=reason.value,
             details={
                 "exchange_id": second.exchange_id,
@@ -246,43 +250,45 @@ class Models:
             },
         )
 
-    async def _sent(
+    async def _send(
         self, asker: Asker, question: ModelQuestion, model: str, check: Check | None, *, keep_as: str
-    ) -> "Asked | _Unusable":
+    ) -> "CheckedAnswer | _UnusableAnswer":
         """One question, stored, sent, checked and stored again; a usable answer is kept under `keep_as`."""
         assert self._clients is not None
         client = await self._clients.client_for(asker.org_id, model)
-        new = _new(asker, question, model, question.key(model), request=_written(question), client=client)
+        new = _new_exchange(
+            asker, question, model, question.key(model), request=_request_text(question), client=client
+        )
         exchange_id = await self._begin(new)
         started = time.monotonic()
         try:
             answer = await client.ask(question)
         except ModelCallFailed as nothing:
             failure = nothing.failure.value
-            ended = _ended(FAILED, None, started, failure, str(nothing), nothing=nothing)
+            ended = _outcome(FAILED, None, started, failure, str(nothing), nothing=nothing)
             await self._end(exchange_id, new, ended)
             raise ModelFailed(
-                f"The model gave nothing: {nothing}.", reason=failure, details={"exchange_id": exchange_id}
+                f"The model gave no answer: {nothing}.", reason=failure, details={"exchange_id": exchange_id}
             ) from None
         except asyncio.CancelledError:
-            await self._cut_off(exchange_id, new, started)
+            await self._end_cut_off(exchange_id, new, started)
             raise
-        answer = _believed(answer)
+        answer = _sanitize(answer)
         if len(answer.text) > LONGEST_ANSWER:
-            await self._give_up_on(exchange_id, new, started, answer)
+            await self._refuse_too_large(exchange_id, new, started, answer)
         # Agents write as much as they like into what a check looks through: not on the loop.
         found = await aside(asker.org_id, _problems, question, answer, check)
         text, tokens = answer.text, _sum(answer.input_tokens, answer.output_tokens)
         said = "; ".join(each.said() for each in found)[:LONGEST_PROBLEM] or None
         if found or answer.data is None:
-            await self._end(exchange_id, new, _ended(FAILED, text, started, None, said, answer=answer))
-            return _Unusable(exchange_id, text, found, tokens, answer.cost_nanousd)
-        ended = _ended(ANSWERED, text, started, None, None, answer=answer)
+            await self._end(exchange_id, new, _outcome(FAILED, text, started, None, said, answer=answer))
+            return _UnusableAnswer(exchange_id, text, found, tokens, answer.cost_nanousd)
+        ended = _outcome(ANSWERED, text, started, None, None, answer=answer)
         if not await self._end_and_keep(exchange_id, new, ended, keep_as):
             kept = await self._read_kept(asker, keep_as)  # of another node, which was first
             assert kept is not None
-            return _from_kept(kept, attempts=1)
-        return Asked(
+            return _replayed_answer(kept, attempts=1)
+        return CheckedAnswer(
             data=answer.data,
             model=model,
             exchange_id=exchange_id,
@@ -292,26 +298,26 @@ class Models:
             cost_nanousd=answer.cost_nanousd,
         )
 
-    async def _give_up_on(
+    async def _refuse_too_large(
         self, exchange_id: int, new: NewExchange, started: float, answer: ModelAnswer
     ) -> NoReturn:
         """Of an answer so large the beginning is kept; asking for it again would cost as much again."""
         failure, said = Failure.TOO_LARGE.value, f"its answer is over {LONGEST_ANSWER // 1024} KiB"
         text = answer.text[:LONGEST_ANSWER]
-        await self._end(exchange_id, new, _ended(FAILED, text, started, failure, said, answer=answer))
+        await self._end(exchange_id, new, _outcome(FAILED, text, started, failure, said, answer=answer))
         raise ModelFailed(
-            f"The model gave nothing: {said}.", reason=failure, details={"exchange_id": exchange_id}
+            f"The model gave no answer: {said}.", reason=failure, details={"exchange_id": exchange_id}
         )
 
-    async def _cut_off(self, exchange_id: int, new: NewExchange, started: float) -> None:
+    async def _end_cut_off(self, exchange_id: int, new: NewExchange, started: float) -> None:
         """Nobody waits for the answer any more: it would be told as under way for ever. What it may have cost
         stays reserved."""
-        said = "whoever asked was cancelled before the answer came"
-        ended = _ended(FAILED, None, started, Failure.CUT_OFF.value, said)
+        said = "the request was cancelled before the answer came"
+        ended = _outcome(FAILED, None, started, Failure.CUT_OFF.value, said)
         try:
             await asyncio.shield(self._end(exchange_id, new, ended))
         except Exception:  # it was cancelled all the same; what a kill leaves looks so too
-            log.exception("exchange %s was cut off, and could not be ended", exchange_id)
+            log.exception("exchange %s was cancelled, and its end could not be stored", exchange_id)
 
     async def _begin(self, new: NewExchange) -> int:
         now = self._now()
@@ -347,7 +353,7 @@ class Models:
         return self._database
 
 
-def _masked(question: ModelQuestion, redaction: Redaction) -> ModelQuestion:
+def _hide_secrets(question: ModelQuestion, redaction: Redaction) -> ModelQuestion:
     """Known secrets are not sent to anybody."""
     return ModelQuestion(
         purpose=question.purpose,
@@ -361,19 +367,19 @@ def _masked(question: ModelQuestion, redaction: Redaction) -> ModelQuestion:
     )
 
 
-def _believed(answer: ModelAnswer) -> ModelAnswer:
+def _sanitize(answer: ModelAnswer) -> ModelAnswer:
     """A count or a price below nothing is none: it must not give a budget back. The text is one that any
     database takes."""
     return replace(
         answer,
         text=answer.text.replace("\0", "\ufffd").encode("utf-8", "replace").decode(),
-        input_tokens=_at_least_none(answer.input_tokens),
-        output_tokens=_at_least_none(answer.output_tokens),
-        cost_nanousd=_at_least_none(answer.cost_nanousd),
+        input_tokens=_none_if_negative(answer.input_tokens),
+        output_tokens=_none_if_negative(answer.output_tokens),
+        cost_nanousd=_none_if_negative(answer.cost_nanousd),
     )
 
 
-def _at_least_none(count: int | None) -> int | None:
+def _none_if_negative(count: int | None) -> int | None:
     return count if count is not None and count >= 0 else None
 
 
@@ -384,7 +390,7 @@ def _problems(question: ModelQuestion, answer: ModelAnswer, check: Check | None)
     return broken or (check(answer.data) if check is not None else [])
 
 
-def _new(
+def _new_exchange(
     asker: Asker,
     question: ModelQuestion,
     model: str,
@@ -395,7 +401,7 @@ def _new(
 ) -> NewExchange:
     tokens_in = len(request or "") // CHARACTERS_A_TOKEN
     tokens_out = question.max_output_tokens if client is not None else 0
-    cost = _at_least_none(client.cost_nanousd(tokens_in, tokens_out)) if client is not None else 0
+    cost = _none_if_negative(client.cost_nanousd(tokens_in, tokens_out)) if client is not None else 0
     return NewExchange(
         org_id=asker.org_id,
         run_id=asker.run_id,
@@ -412,11 +418,11 @@ def _new(
     )
 
 
-def _written(question: ModelQuestion) -> str:
+def _request_text(question: ModelQuestion) -> str:
     return canonical(question.as_json()).decode()
 
 
-def _ended(
+def _outcome(
     status: str,
     text: str | None,
     started: float,
@@ -442,10 +448,10 @@ def _ended(
     )
 
 
-def _from_kept(kept: Exchange, *, attempts: int) -> Asked:
+def _replayed_answer(kept: Exchange, *, attempts: int) -> CheckedAnswer:
     data = loads_own(kept.answer or "null")
     assert isinstance(data, dict), dumps(data)
-    return Asked(
+    return CheckedAnswer(
         data=data,
         model=kept.model,
         exchange_id=kept.id,

@@ -16,7 +16,7 @@ _SIGNALS = {
     signal.SIGXCPU: "it used up its CPU time",
     signal.SIGSEGV: "a crash in compiled code",
     signal.SIGABRT: "a crash in compiled code",
-    signal.SIGSYS: "it made a system call of another processor",
+    signal.SIGSYS: "it made a system call of another processor architecture",
 }
 
 
@@ -28,10 +28,10 @@ def read_frame(
     try:
         said = loads(frame)
     except InvalidJson:
-        return None, _garbled()
+        return None, _unreadable_result()
     kind = said.get("kind") if isinstance(said, dict) else None
     if not isinstance(said, dict) or not isinstance(kind, str):
-        return None, _garbled()
+        return None, _unreadable_result()
     if kind == "result":
         return _result(said.get("json"), limits, checked)
     if kind == "too_large":
@@ -43,15 +43,15 @@ def read_frame(
         CodeErrorKind.OUT_OF_MEMORY,
         CodeErrorKind.BAD_RESULT,
     ):
-        return None, _garbled()
-    return None, _told(CodeErrorKind(kind), said, limits)
+        return None, _unreadable_result()
+    return None, _reported_error(CodeErrorKind(kind), said, limits)
 
 
 def _result(
     text: Json, limits: Limits, checked: Callable[[Json], Json | CodeError]
 ) -> tuple[Any, CodeError | None]:
     if not isinstance(text, str):
-        return None, _garbled()
+        return None, _unreadable_result()
     if len(text) > limits.result_bytes:
         return None, too_large(len(text), limits)
     if _has_too_many_values(text):
@@ -70,14 +70,14 @@ def _result(
 
 def _has_too_many_values(text: str) -> bool:
     """By its commas and opening brackets; those in strings are only left out where they would decide it."""
-    return _marks(text) > MOST_VALUES and _marks(_STRING.sub("", text)) > MOST_VALUES
+    return _separator_count(text) > MOST_VALUES and _separator_count(_STRING.sub("", text)) > MOST_VALUES
 
 
-def _marks(text: str) -> int:
+def _separator_count(text: str) -> int:
     return sum(map(text.count, ",[{"))
 
 
-def _told(kind: CodeErrorKind, said: dict[str, Json], limits: Limits) -> CodeError:
+def _reported_error(kind: CodeErrorKind, said: dict[str, Json], limits: Limits) -> CodeError:
     message, name, lines = (_text(said.get(part)) for part in ("message", "exception", "traceback"))
     if kind is CodeErrorKind.BAD_RESULT:
         return _bad_result(message)
@@ -92,7 +92,7 @@ def _told(kind: CodeErrorKind, said: dict[str, Json], limits: Limits) -> CodeErr
         )
     return CodeError(
         kind=kind,
-        message=message or name or "without a word",
+        message=message or name or "without a message",
         exception=name or None,
         traceback=lines or None,
     )
@@ -155,10 +155,10 @@ def too_large(size: int, limits: Limits) -> CodeError:
     )
 
 
-def lost() -> CodeError:
+def sandbox_lost() -> CodeError:
     return CodeError(
         kind=CodeErrorKind.SANDBOX_FAILED,
-        message="the sandbox was lost while the code ran: the process that starts sandboxes ended",
+        message="the sandbox ended while the code ran, because the process that starts sandboxes ended",
     )
 
 
@@ -170,9 +170,9 @@ def _bad_result(message: str) -> CodeError:
     )
 
 
-def _garbled() -> CodeError:
+def _unreadable_result() -> CodeError:
     return CodeError(
         kind=CodeErrorKind.BAD_RESULT,
         message="the process sent something unreadable instead of a result",
-        hint="leave the file handles alone that the code did not open itself",
+        hint="do not use file handles that the code did not open itself",
     )

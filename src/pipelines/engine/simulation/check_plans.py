@@ -42,16 +42,16 @@ async def read_plans(
     rules: Mapping[str, Sequence[Json]] = {}
     if task_id is not None:
         seed, rules = await platform.database.read(
-            lambda connection: _with_rules(connection, org_id, task_id)
+            lambda connection: _seed_and_rules(connection, org_id, task_id)
         )
     # Reading a thousand tools takes its time.
     return await platform.plan_readers.run(
-        lambda: _shown(agent.definition, seed, only, rules, with_examples=with_examples), owner=org_id
+        lambda: _plans_json(agent.definition, seed, only, rules, with_examples=with_examples), owner=org_id
     )
 
 
 async def seed_of_task(platform: Platform, org_id: int, task_id: int) -> Seed:
-    seed, _ = await platform.database.read(lambda connection: _with_rules(connection, org_id, task_id))
+    seed, _ = await platform.database.read(lambda connection: _seed_and_rules(connection, org_id, task_id))
     return seed
 
 
@@ -71,7 +71,7 @@ async def check_plans(platform: Platform, org_id: int, agent_id: int, body: Json
     return {"ok": not found, "problems": [problem.as_json() for problem in found]}
 
 
-def _shown(
+def _plans_json(
     definition: AgentDefinition,
     seed: Seed | None,
     only: Collection[str] | None,
@@ -128,7 +128,7 @@ def _undeclared(path: str, name: str) -> Problem:
     return Problem(path=path, message=f"the agent declares no tool named {name!r}")
 
 
-def _with_rules(
+def _seed_and_rules(
     connection: Connection, org_id: int, task_id: int
 ) -> tuple[Seed, Mapping[str, Sequence[Json]]]:
     """A task's seed, and the translated rules that its runs have."""

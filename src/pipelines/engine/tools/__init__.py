@@ -1,1 +1,0 @@
-"""What simulated tools do: plans and rules, read, proposed by a model, tried."""
