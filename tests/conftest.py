@@ -6,7 +6,8 @@ The server is imported by the fixtures that need it: core's tests do not hang on
 from __future__ import annotations
 
 import gc
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,19 @@ settings.register_profile("suite", deadline=None, suppress_health_check=[HealthC
 settings.load_profile("suite")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Each test is of one kind: `fault` where its file says so, else `browser`, `acceptance` or `unit`."""
+    for item in items:
+        if item.get_closest_marker("fault"):
+            continue
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
+        elif "acceptance" in item.path.parts:
+            item.add_marker("acceptance")
+        else:
+            item.add_marker("unit")
+
+
 def pytest_collection_finish() -> None:
     """What was collected lives to the end: the garbage collector need not look at it again and again."""
     gc.collect()
@@ -26,8 +40,11 @@ def pytest_collection_finish() -> None:
 
 if TYPE_CHECKING:
     from desk import DrivenRun, House, Org
+    from pipelines.storage.database.connection import Connection
     from pipelines.storage.database.store import Store
     from private_postgres import Cluster
+
+    Fill = Callable[[Connection], object]
 
 
 @pytest.fixture
@@ -59,6 +76,37 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     url = postgres.new_database()
     yield PostgresStore(url)
     postgres.drop(url)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def empty_store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    """Each of the two, without a single table."""
+    from pipelines.storage.database.postgres_store import PostgresStore
+    from pipelines.storage.database.sqlite_store import SqliteStore
+
+    if request.param == "sqlite":
+        return SqliteStore(tmp_path / "odyssey.db")
+    postgres: Cluster = request.getfixturevalue("postgres")
+    return PostgresStore(postgres.new_database(is_empty=True))
+
+
+@pytest.fixture
+def store_before(empty_store: Store, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Fill], Store]:
+    """Makes a database as an older release left it: its schema before a migration, with the rows of `fill`."""
+    from pipelines.storage.database import postgres_store, sqlite_store
+    from pipelines.storage.database.migrations import MIGRATIONS
+
+    def make(migration: str, fill: Fill) -> Store:
+        older = tuple(step for step in MIGRATIONS if step[0] < migration)
+        with monkeypatch.context() as release:
+            for module in (sqlite_store, postgres_store):
+                release.setattr(module, "MIGRATIONS", older)
+            with closing(empty_store.connect(read_only=False)) as connection:
+                empty_store.migrate(connection)
+                fill(connection)
+        return empty_store
+
+    return make
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -21,6 +20,7 @@ from typing import Any
 import pytest
 
 from pipelines.storage.database.postgres_store import PostgresStore
+from ports import free_port
 
 PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin")
 PATIENCE_S = 60
@@ -95,12 +95,6 @@ def _as_somebody() -> dict[str, Any]:
     pytest.skip("root cannot run Postgres, and there is no user `postgres` or `nobody` to run it as")
 
 
-def _free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
-
-
 def _in_memory() -> Path | None:
     """A database is hundreds of files, and tests make hundreds of databases: a disk takes seconds to forget
     them."""
@@ -135,7 +129,7 @@ def cluster() -> Iterator[Cluster]:
 
 @contextmanager
 def _running(bin: Path, data: str, options: dict[str, Any]) -> Iterator[Cluster]:
-    found = Cluster(_free_port())
+    found = Cluster(free_port())
     flags = [part for name, value in SETTINGS.items() for part in ("-c", f"{name}={value}")]
     with open(f"{Path(data).parent}/log", "wb") as log:
         command = [bin / "postgres", "-D", data, "-p", str(found.port), *flags]

@@ -26,7 +26,7 @@ from pipelines.core.tools.failure_rules import chance_of, draw
 from played_agents import PlayedAgent, played
 from pressed import V1, ended_matrix, eval_runs, scenario, yields_to_authority
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.fault]
 RUNS = 8
 WORKERS = 3  # calls of one run under way at the same time
 LUCK = 0.1

@@ -15,6 +15,8 @@ import httpx2
 import pytest
 from served import KEY, Server, clean_environment, running
 
+from ports import free_port
+
 PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "mcp-servers.md").read_text()
 AUTH = {"Authorization": f"Bearer {KEY}"}
 PATIENCE_S = 60.0
@@ -69,13 +71,6 @@ def clock(folder: Path, port: int) -> Iterator[None]:
 def _answers(port: int) -> bool:
     with closing(socket.socket()) as attempt:
         return attempt.connect_ex(("127.0.0.1", port)) == 0
-
-
-def free_port() -> int:
-    with closing(socket.socket()) as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port
 
 
 def test_the_page_holds_for_a_server_over_http(tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ import httpx2
 import pytest
 from served import KEY, clean_environment, running
 
+from ports import free_port
+
 PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "openapi-endpoints.md").read_text()
 PATIENCE_S = 60.0
 
@@ -50,13 +52,6 @@ def orders_service(folder: Path, port: int) -> Iterator[None]:
 def _answers(port: int) -> bool:
     with closing(socket.socket()) as attempt:
         return attempt.connect_ex(("127.0.0.1", port)) == 0
-
-
-def free_port() -> int:
-    with closing(socket.socket()) as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port
 
 
 @pytest.mark.slow

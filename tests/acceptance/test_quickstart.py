@@ -6,7 +6,6 @@ import re
 import select
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -17,6 +16,8 @@ from typing import Any
 
 import pytest
 from served import STOP_S, clean_environment
+
+from ports import free_port
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "quickstart.md").read_text()
@@ -98,16 +99,10 @@ def terminal_in(directory: Path, environment: dict[str, str]) -> Iterator[Termin
         terminal.close()
 
 
-def free_port() -> str:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return str(listening.getsockname()[1])
-
-
 @pytest.fixture
 def ports() -> dict[str, str]:
     """For each port of the page one that is free."""
-    return {SERVER_PORT: free_port(), AGENT_PORT: free_port()}
+    return {SERVER_PORT: str(free_port()), AGENT_PORT: str(free_port())}
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import re
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from played_models import Played, Say, Use
 
 from conftest import FRAMEWORKS
 from nodes import Api, clean_environment
+from ports import free_port
 
 HOWTOS = Path(__file__).parents[2] / "docs" / "howto"
 
@@ -23,12 +23,6 @@ HOWTOS = Path(__file__).parents[2] / "docs" / "howto"
 def blocks(framework: str, language: str) -> list[str]:
     page = (HOWTOS / f"{framework}.md").read_text()
     return re.findall(rf"^```{language}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-
-
-def free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return int(listening.getsockname()[1])
 
 
 def run_script(script: str, cwd: Path, environment: dict[str, str]) -> tuple[int, str]:

@@ -21,6 +21,8 @@ from played_agents import holds, played
 from private_postgres import Cluster
 from tcp_relay import Relay, relay_to
 
+pytestmark = pytest.mark.fault
+
 ENV = {"PIPELINES_PROXY_RATE_LIMIT": "0", "PIPELINES_WORKER_SILENT_S": "60"}
 ANSWER_S = 10  # how long a call may wait for a database that does not answer
 STOP_S = 10

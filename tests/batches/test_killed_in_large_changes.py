@@ -12,6 +12,8 @@ import pytest
 from nodes import REFUND_TASK, Api, House, eventually
 from played_agents import holds, played, refunds
 
+pytestmark = pytest.mark.fault
+
 TASKS, REPEATS = 60, 100  # thirty slices of runs: long enough to be killed in the middle
 
 

@@ -30,6 +30,8 @@ from played_agents import (
 )
 from private_postgres import Cluster
 
+pytestmark = pytest.mark.fault
+
 QUICK = {"PIPELINES_PROXY_RATE_LIMIT": "0", "PIPELINES_WORKER_SILENT_S": "6"}
 
 

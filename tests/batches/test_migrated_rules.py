@@ -1,25 +1,18 @@
 """A database of the release in which translated rules belonged to one text, on both stores: its runs keep
 them, and new runs have them by their sentence."""
 
-from collections.abc import AsyncIterator
-from contextlib import closing
-from pathlib import Path
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
 
 from pipelines.core.text.json_text import dumps
 from pipelines.storage.agents import authored_rules
-from pipelines.storage.database import postgres_store, sqlite_store
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.database import Database, Store
-from pipelines.storage.database.migrations import MIGRATIONS
-from pipelines.storage.database.postgres_store import PostgresStore
-from pipelines.storage.database.sqlite_store import SqliteStore
 from pipelines.storage.tasks.texts import named
 
 pytestmark = pytest.mark.anyio
-BEFORE = tuple(step for step in MIGRATIONS if step[0] < "0027")
 NOW = "2026-05-01T12:00:00.000000Z"
 FIRST, SECOND = "A few only. Be kind.", "A few only."
 ROWS = (
@@ -31,20 +24,9 @@ ROWS = (
 )
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    made: Store
-    if request.param == "sqlite":
-        made = SqliteStore(tmp_path / "odyssey.db")
-    else:
-        made = PostgresStore(request.getfixturevalue("postgres").new_database(is_empty=True))
-    with monkeypatch.context() as release:
-        for module in (sqlite_store, postgres_store):
-            release.setattr(module, "MIGRATIONS", BEFORE)
-        with closing(made.connect(read_only=False)) as connection:
-            made.migrate(connection)
-            fill(connection)
-    return made
+@pytest.fixture
+def store(store_before: Callable[[str, Callable[[Connection], None]], Store]) -> Store:
+    return store_before("0027", fill)
 
 
 @pytest.fixture

@@ -1,25 +1,23 @@
 """A database from before seeds were shared: what it holds is shown and goes on as it was, on both stores."""
 
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from pipelines.storage.database import postgres_store, sqlite_store
+from pipelines.storage.database import sqlite_store
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.database import Database, Store
 from pipelines.storage.database.migrations import MIGRATIONS
 from pipelines.storage.database.paging import Filter
-from pipelines.storage.database.postgres_store import PostgresStore
 from pipelines.storage.database.sqlite_store import SqliteStore
 from pipelines.storage.runs import batches, runs
 from pipelines.storage.tasks import datasets
 from pipelines.wire.names import RunStatus
 
 pytestmark = pytest.mark.anyio
-BEFORE = tuple(step for step in MIGRATIONS if step[0] < "0005")
 NOW, LATER = "2026-05-01T12:00:00.000000Z", "2026-05-01T13:00:00.000000Z"
 PLAIN = '{"user_instruction":"Refund #4521, ä \\u0000 100%?"}'
 CHANGED = '{"user_instruction":"As it was asked then."}'
@@ -31,21 +29,10 @@ PERSONA = SCRIPTED.replace('"scripted"', '"persona"')
 WORLD = '{"order":{"4521":{"status":"shipped"}}}'
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+@pytest.fixture
+def store(store_before: Callable[[str, Callable[[Connection], None]], Store]) -> Store:
     """One whose schema is of the release before, with what a user had in it."""
-    made: Store
-    if request.param == "sqlite":
-        made = SqliteStore(tmp_path / "odyssey.db")
-    else:
-        made = PostgresStore(request.getfixturevalue("postgres").new_database(is_empty=True))
-    with monkeypatch.context() as release:
-        for module in (sqlite_store, postgres_store):
-            release.setattr(module, "MIGRATIONS", BEFORE)
-        with closing(made.connect(read_only=False)) as connection:
-            made.migrate(connection)
-            fill(connection)
-    return made
+    return store_before("0005", fill)
 
 
 @pytest.fixture
@@ -172,7 +159,8 @@ def test_a_file_keeps_its_references(tmp_path: Path, monkeypatch: pytest.MonkeyP
     store = SqliteStore(tmp_path / "odyssey.db")
     with closing(store.connect(read_only=False)) as connection:
         with monkeypatch.context() as release:
-            release.setattr(sqlite_store, "MIGRATIONS", BEFORE)
+            older = tuple(step for step in MIGRATIONS if step[0] < "0005")
+            release.setattr(sqlite_store, "MIGRATIONS", older)
             store.migrate(connection)
         fill(connection)
         assert "0005_texts" in store.migrate(connection)

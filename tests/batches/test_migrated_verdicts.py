@@ -1,24 +1,17 @@
 """A database of the release before pending reasons: its verdicts are shown as they were, on both stores."""
 
-from collections.abc import AsyncIterator
-from contextlib import closing
-from pathlib import Path
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 
 from pipelines.core.text.json_text import dumps
-from pipelines.storage.database import postgres_store, sqlite_store
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.database import Database, Store
-from pipelines.storage.database.migrations import MIGRATIONS
-from pipelines.storage.database.postgres_store import PostgresStore
-from pipelines.storage.database.sqlite_store import SqliteStore
 from pipelines.storage.lists import batch_outcomes
 from pipelines.storage.lists.run_lists import RunFilter, run_page
 from pipelines.storage.runs import runs
 
 pytestmark = pytest.mark.anyio
-BEFORE = tuple(step for step in MIGRATIONS if step[0] < "0023")
 NOW = "2026-05-01T12:00:00.000000Z"
 SEED = '{"user_instruction":"Refund #4521."}'
 JUDGEMENT = {
@@ -33,20 +26,9 @@ JUDGEMENT = {
 }
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    made: Store
-    if request.param == "sqlite":
-        made = SqliteStore(tmp_path / "odyssey.db")
-    else:
-        made = PostgresStore(request.getfixturevalue("postgres").new_database(is_empty=True))
-    with monkeypatch.context() as release:
-        for module in (sqlite_store, postgres_store):
-            release.setattr(module, "MIGRATIONS", BEFORE)
-        with closing(made.connect(read_only=False)) as connection:
-            made.migrate(connection)
-            fill(connection)
-    return made
+@pytest.fixture
+def store(store_before: Callable[[str, Callable[[Connection], None]], Store]) -> Store:
+    return store_before("0023", fill)
 
 
 @pytest.fixture

@@ -14,6 +14,8 @@ from played_agents import PlayedAgent, holds, played
 from private_postgres import Cluster
 from tcp_relay import relay_to
 
+pytestmark = pytest.mark.fault
+
 SILENT_S = 3
 ENV = {"PIPELINES_PROXY_RATE_LIMIT": "0", "PIPELINES_WORKER_SILENT_S": str(SILENT_S)}
 

@@ -9,6 +9,8 @@ import pytest
 from nodes import REFUND_TASK, House, Node, eventually
 from played_agents import PlayedAgent, holds, played
 
+pytestmark = pytest.mark.fault
+
 
 def refused_start(*flags: str) -> str:
     node = Node("up", "--port", "0", *flags)

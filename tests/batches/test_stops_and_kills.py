@@ -16,6 +16,8 @@ import pytest
 from nodes import REFUND_TASK, Api, House, events_of, eventually
 from played_agents import Dispatch, PlayedAgent, holds, played, refunds
 
+pytestmark = pytest.mark.fault
+
 TASKS = 12
 HELD = 4  # what the agent takes at once
 AGENT = {"max_concurrency": HELD}

@@ -1,8 +1,6 @@
 """Keys of tasks on both stores: given once, unique in a dataset, worked out for what was there before."""
 
-from collections.abc import AsyncIterator
-from contextlib import closing
-from pathlib import Path
+from collections.abc import AsyncIterator, Callable
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -14,16 +12,11 @@ from pipelines.core.text.json_text import dumps
 from pipelines.engine.platform import Platform
 from pipelines.engine.tasks.fill_task_keys import READ_HERE, name_every_task
 from pipelines.processes.pool import HelperProcesses
-from pipelines.storage.database import postgres_store, sqlite_store
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.database import Database, Store
-from pipelines.storage.database.migrations import MIGRATIONS
-from pipelines.storage.database.postgres_store import PostgresStore
-from pipelines.storage.database.sqlite_store import SqliteStore
 from pipelines.storage.tasks import datasets, task_keys, texts
 
 pytestmark = pytest.mark.anyio
-BEFORE = tuple(step for step in MIGRATIONS if step[0] < "0009")
 NOW = "2026-05-01T12:00:00.000000Z"
 LARGE = {"order": {str(n): {"note": "x" * 100} for n in range(READ_HERE // 100)}}
 ROWS: list[Any] = [
@@ -34,29 +27,19 @@ ROWS: list[Any] = [
 ]
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    if request.param == "sqlite":
-        return SqliteStore(tmp_path / "odyssey.db")
-    return PostgresStore(request.getfixturevalue("postgres").new_database(is_empty=True))
-
-
 @pytest.fixture
-def older(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
+def older(store_before: Callable[[str, Callable[[Connection], None]], Store]) -> Store:
     """A database of the release before, with a dataset in it, and one of a matrix."""
-    with monkeypatch.context() as release:
-        for module in (sqlite_store, postgres_store):
-            release.setattr(module, "MIGRATIONS", BEFORE)
-        with closing(store.connect(read_only=False)) as connection:
-            store.migrate(connection)
-            connection.execute("INSERT INTO orgs (id, name, created_at) VALUES (1, 'org', ?)", (NOW,))
-            for dataset_id, kind in ((1, "tasks"), (2, "eval")):
-                connection.execute(
-                    "INSERT INTO datasets (org_id, name, created_at, kind) VALUES (1, 'd', ?, ?)",
-                    (NOW, kind),
-                )
-                fill(connection, dataset_id)
-    return store
+    return store_before("0009", fill_both)
+
+
+def fill_both(connection: Connection) -> None:
+    connection.execute("INSERT INTO orgs (id, name, created_at) VALUES (1, 'org', ?)", (NOW,))
+    for dataset_id, kind in ((1, "tasks"), (2, "eval")):
+        connection.execute(
+            "INSERT INTO datasets (org_id, name, created_at, kind) VALUES (1, 'd', ?, ?)", (NOW, kind)
+        )
+        fill(connection, dataset_id)
 
 
 def fill(connection: Connection, dataset_id: int) -> None:

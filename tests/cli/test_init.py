@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from nodes import Api, clean_environment, eventually
 from pipelines.cli.main import app
+from ports import free_port
 
 FRAMEWORKS = ["plain", "openai-agents", "anthropic", "langchain", "strands"]
 QUICK = {("plain", "http"), ("plain", "code"), ("openai-agents", "http")}
@@ -62,12 +63,6 @@ def block(readme: Path, heading: str) -> str:
     found = re.search(rf"{heading}.*?```sh\n(.*?)```", readme.read_text(), re.DOTALL)
     assert found is not None
     return found[1]
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
 
 
 @pytest.mark.parametrize(("framework", "mode"), ALL)

@@ -18,6 +18,7 @@ from pipelines.cli.agent.init import write_agent
 from pipelines.cli.suites.ci_init import write_workflows
 from pipelines.core.results.results import read_results
 from pipelines.core.task_files.suite_file import read_suite_file
+from ports import free_port
 from warm_process import finished
 
 PATIENCE_S = 300.0
@@ -48,12 +49,6 @@ def spoil(repository: Path) -> None:
     body, called = agent.read_text(), "proxy_call(step.tool, step.arguments)"
     assert called in body
     agent.write_text(body.replace(called, f'{{"status": "refunded"}} if "refund" in step.tool else {called}'))
-
-
-def free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return int(listening.getsockname()[1])
 
 
 BASH = shutil.which("bash") or "/bin/bash"

@@ -4,7 +4,6 @@ import html
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from browsing import check_page, person
 from nodes import REFUND_TASK, Api, clean_environment, house_in
 from pipelines.engine.agents.example_agent import FAILING_TASK
 from played_agents import played, refunds
+from ports import free_port
 
 
 @pytest.fixture(scope="module")
@@ -95,12 +95,6 @@ def running(command: str, folder: Path) -> Iterator[None]:
 def shell() -> dict[str, str]:
     """With the commands of this environment, as after its activation."""
     return clean_environment() | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
 
 
 def test_home_says_what_ran_with_its_interval(api: Api) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from desk import AGENT, STATE, DrivenRun, House, Org, answered, outage, refused
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.fault]
 NOTE = {"order_id": "7001", "text": "hello"}
 
 

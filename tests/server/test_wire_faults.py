@@ -17,6 +17,8 @@ from pipelines.engine.calls.answer_tool_call import ToolCallAnswerer
 from pipelines.engine.live.live_runs import LiveRun
 from pipelines.server.proxy.proxy import Proxy
 
+pytestmark = pytest.mark.fault
+
 LONG_MS = 600_000  # nobody waits for it
 WAYS = ["lean", "asgi"]
 

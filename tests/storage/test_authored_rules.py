@@ -1,7 +1,6 @@
 """Rules that a model made: which are in force at which version, the same in both databases."""
 
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +10,6 @@ from pipelines.storage.agents import authored_rules
 from pipelines.storage.agents.authored_rules import NewRule
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.database import Database
-from pipelines.storage.database.postgres_store import PostgresStore
-from pipelines.storage.database.sqlite_store import SqliteStore
 from pipelines.storage.database.store import Store
 from pipelines.storage.runs.model_exchanges import NewExchange, add_exchange
 from pipelines.storage.tasks import datasets
@@ -27,13 +24,6 @@ RULE: dict[str, Any] = {"form": "take", "tools": ["list_orders"], "count": 3}
 def postgres() -> Iterator[Cluster]:
     with cluster() as started:
         yield started
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    if request.param == "sqlite":
-        return SqliteStore(tmp_path / "odyssey.db")
-    return PostgresStore(request.getfixturevalue("postgres").new_database())
 
 
 @pytest.fixture

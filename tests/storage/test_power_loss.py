@@ -20,7 +20,7 @@ from pipelines.storage.database import sqlite_commits
 from pipelines.storage.database.database import Database
 from pipelines.storage.database.sqlite_store import SqliteStore
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.fault]
 SECTOR = 512
 LOG_HEADER = 32
 SMALL_LOG = 150_000

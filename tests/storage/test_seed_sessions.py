@@ -1,7 +1,6 @@
 """Seed sessions at rest, on both databases: every change says where it starts from, and is made once."""
 
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -10,8 +9,6 @@ from pipelines.storage.accounts.keys import add_org
 from pipelines.storage.agents.agents import add_agent
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.database import Database
-from pipelines.storage.database.postgres_store import PostgresStore
-from pipelines.storage.database.sqlite_store import SqliteStore
 from pipelines.storage.database.store import Store
 from pipelines.storage.tasks import seed_rows, seed_sessions, texts, world_revisions
 from pipelines.storage.tasks.datasets import add_dataset
@@ -30,13 +27,6 @@ BUCKETS = [{"name": "refunds", "rows": 3}, {"name": "trouble", "rows": 1}]
 def postgres() -> Iterator[Cluster]:
     with cluster() as started:
         yield started
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    if request.param == "sqlite":
-        return SqliteStore(tmp_path / "odyssey.db")
-    return PostgresStore(request.getfixturevalue("postgres").new_database())
 
 
 def opened(connection: Connection) -> int:
