@@ -13,7 +13,7 @@ from nodes import REFUND_TASK, Api, house_in
 from played_agents import played, refunds
 
 UNDECIDED = {key: value for key, value in REFUND_TASK.items() if key != "expected_state"}
-OFFER = "Accept this run as right…"
+OFFER = "Accept this run as correct…"
 REFUNDED = {"order.4521.status": "refunded"}
 
 
@@ -62,7 +62,7 @@ def test_a_pending_run_offers_its_oracle_and_saving_it_makes_the_run_pass(api: A
         REFUNDED,
     )
     assert OFFER not in visitor.text(f"/runs/{run_id}")
-    assert "Accept as right…" in visitor.text(f"/runs/{run_id}")
+    assert "Accept as correct…" in visitor.text(f"/runs/{run_id}")
 
 
 def test_what_is_wrong_stands_beside_its_field_and_what_was_typed_stays(api: Api, visitor: Signed) -> None:

@@ -65,7 +65,7 @@ def test_an_agent_is_registered_corrected_and_tested(browser: Browser, api: Api,
         page.get_by_role("button", name="Register").click()
         page.get_by_text("Registered By hand").wait_for()
         page.get_by_role("button", name="Test connection").click()
-        page.get_by_text("It is there and lets us in.").wait_for()
+        page.get_by_text("The agent is reachable and accepts our requests.").wait_for()
 
 
 def test_a_call_is_tried_and_leaves_nothing_behind(browser: Browser, api: Api) -> None:
@@ -255,7 +255,7 @@ def test_a_tool_is_switched_to_what_it_is_bound_to_and_back(api: Api, visitor: S
 def test_a_connection_that_fails_says_why_and_what_to_do(api: Api, visitor: Signed) -> None:
     agent_id = api.agent("http://127.0.0.1:9/dispatch", name="Nobody there")["id"]
     shown = words(visitor.post(f"/agents/{agent_id}/test-connection").text)
-    assert "A run could not be sent: " in shown
+    assert "The connection test failed: " in shown
 
 
 def test_names_and_descriptions_are_text(api: Api, visitor: Signed) -> None:
@@ -277,7 +277,7 @@ def test_the_list_is_filtered_by_name_and_status(api: Api, visitor: Signed) -> N
     assert "Half done" in words(visitor.text("/agents?status=draft"))
     assert "Support desk" not in words(visitor.text("/agents?status=draft"))
     assert "Support desk" in words(visitor.text("/agents?q=DESK"))
-    assert "No agent is like that" in words(visitor.text("/agents?q=zebra"))
+    assert "No agent matches these filters" in words(visitor.text("/agents?q=zebra"))
 
 
 def test_a_draft_is_published_or_says_what_it_lacks(api: Api, visitor: Signed) -> None:

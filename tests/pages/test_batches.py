@@ -55,7 +55,7 @@ def test_progress_is_seen_live_and_the_results_come_when_it_ends(
     eventually(lambda: held.dispatches, "the first run is sent")
     with person(browser, ran.api) as visitor:
         page = visitor.opens(f"/batches/{batch_id}")
-        expect(page.locator("#progress")).to_contain_text("0 of 3 runs ended, 1 under way, 2 waiting")
+        expect(page.locator("#progress")).to_contain_text("0 of 3 runs finished, 1 running, 2 waiting")
         expect(page.get_by_role("button", name="Cancel")).to_be_visible()
         for hidden in (
             True,
@@ -64,7 +64,7 @@ def test_progress_is_seen_live_and_the_results_come_when_it_ends(
             page.evaluate(SEEN, hidden)
             assert page.locator("#progress[sse-connect]").count() == (not hidden)
         held.may_answer.set()
-        expect(page.locator("#progress")).to_contain_text("3 of 3 runs ended", timeout=40_000)
+        expect(page.locator("#progress")).to_contain_text("3 of 3 runs finished", timeout=40_000)
         expect(page.locator("#progress")).to_contain_text("100 %")
         expect(page.get_by_role("button", name="Cancel")).to_have_count(0, timeout=20_000)
         assert page.locator("#runs .badge.green").count() == 3
@@ -112,7 +112,7 @@ def test_the_list_shows_pass_rates_with_their_intervals(ran: RanBatches, client:
     low, high = summary["pass_rate_interval"]
     assert f"67 % {low * 100:.0f}–{high * 100:.0f} %, n 21" in shown
     assert "×3 4 stable, 1 flaky, 2 failing" in shown
-    assert "No batch fits" in plain(client.get("/batches", params={"agent_id": "999"}))
+    assert "No batch matches" in plain(client.get("/batches", params={"agent_id": "999"}))
     assert "must be a number" in plain(client.get("/batches", params={"agent_id": "x"}), 422)
 
 
@@ -121,8 +121,8 @@ def test_a_batch_shows_its_figures_why_runs_failed_and_what_they_cost(
 ) -> None:
     shown = plain(client.get(f"/batches/{ran.first}"))
     for words in (
-        *("24 of 24 runs ended", "pass^2", "pass^3", "57 %", "4 stable pass", "1 flaky", "2 stable fail"),
-        *("3 agent 5xx", "wrong action", "as 21 of 24 runs say", "3 repeats"),
+        *("24 of 24 runs finished", "pass^2", "pass^3", "57 %", "4 stable pass", "1 flaky", "2 stable fail"),
+        *("3 agent 5xx", "wrong action", "reported by 21 of 24 runs", "3 repeats"),
     ):
         assert words in shown, words
 
@@ -248,7 +248,7 @@ def test_an_estimate_says_what_it_rests_on(ran: RanBatches, client: httpx2.Clien
     stranger = ran.api.agent("https://agents.example.com/dispatch", name="Never ran")["id"]
     unknown = plain(client.get("/batches/new", params=asked | {"agent_id": str(stranger)}))
     assert "This agent has not run yet" in unknown
-    assert "Its cost is not known" in unknown
+    assert "Its cost is unknown" in unknown
 
 
 def test_two_batches_are_compared_task_by_task(ran: RanBatches, client: httpx2.Client) -> None:

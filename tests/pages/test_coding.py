@@ -74,9 +74,9 @@ def test_a_run_shows_its_three_results_its_scorers_and_its_change(coded: Coded, 
     assert "<ins>+hello, &lt;i&gt;world&lt;/i&gt;\n</ins>" in page
     assert "<del>-hello\n</del>" in page
     assert "old.txt deleted" in said
-    assert "Something suggests that the grader was to be deceived" in said
+    assert "Possible tampering with the grader" in said
     assert "conftest.py" in said
-    assert "No tool was called" not in said
+    assert "The agent called no tools" not in said
 
 
 def test_a_run_that_changed_nothing_says_so(coded: Coded, person: Signed) -> None:

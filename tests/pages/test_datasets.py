@@ -300,9 +300,9 @@ def test_the_list_is_filtered_by_name_and_agent(
     visit: Visit, example: dict[str, Any], agent: dict[str, Any]
 ) -> None:
     assert "Refund tasks.csv" in visit.reads("/datasets?words=refund+TASKS")
-    assert "No dataset fits this" in visit.reads("/datasets?words=100%25_nothing")
+    assert "No dataset matches these filters" in visit.reads("/datasets?words=100%25_nothing")
     assert "Refund tasks.csv" in visit.reads(f"/datasets?agent_id={agent['id']}")
-    assert "No dataset fits this" in visit.reads("/datasets?agent_id=99999")
+    assert "No dataset matches these filters" in visit.reads("/datasets?agent_id=99999")
 
 
 @pytest.mark.parametrize(
@@ -325,8 +325,8 @@ def test_tasks_are_filtered(
 
 
 def test_no_task_fits(visit: Visit, example: dict[str, Any]) -> None:
-    assert "No task fits this" in visit.reads(f"/datasets/{example['id']}?oracle=no&axis=state")
-    assert "No task fits this" in visit.reads(f"/datasets/{example['id']}?words=%25")
+    assert "No task matches these filters" in visit.reads(f"/datasets/{example['id']}?oracle=no&axis=state")
+    assert "No task matches these filters" in visit.reads(f"/datasets/{example['id']}?words=%25")
     visit.reads("/datasets/987654", 404)
     visit.reads("/tasks/987654", 404)
 

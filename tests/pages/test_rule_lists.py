@@ -47,7 +47,7 @@ def visitor(api: Api) -> Iterator[Signed]:
 def test_an_agents_rules_are_listed_as_yaml(visitor: Signed) -> None:
     page = visitor.text("/agents/1")
     said = words(page)
-    assert "Rules of its backend" in said
+    assert "Backend rules" in said
     assert "pending-only require cancel_order name: pending-only form: require" in said
     assert "expression: order.status == 'pending'" in said
     assert HOSTILE not in page
