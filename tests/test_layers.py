@@ -1,72 +1,161 @@
-"""The folder tree is the architecture: each room imports only the rooms listed for it."""
+"""The tables of docs/architecture.md say what each room may import; these tests check it."""
 
 import ast
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-PACKAGE = Path(__file__).parent.parent / "src" / "pipelines"
+SOURCE = Path(__file__).parent.parent / "src"
+PACKAGE = SOURCE / "pipelines"
+PAGE = (Path(__file__).parent.parent / "docs" / "architecture.md").read_text()
 
-MAY_IMPORT = {
-    "wire": set(),
-    "core": {"wire"},
-    "storage": {"wire", "core"},
-    "processes": {"wire", "core"},
-    "outbound": {"wire", "core", "processes"},
-    "sandbox": {"wire", "core"},
-    "models": {"wire", "core"},
-    "engine": {"wire", "core", "storage", "models", "outbound", "sandbox", "processes"},
-    "web": {"wire", "core"},
-    "server": {"wire", "core", "storage", "models", "outbound", "sandbox", "engine", "processes", "web"},
-    "odyssey": {"wire"},
-    "cli": {"wire", "core", "odyssey", "server", "web"},
-    "pytest_plugin": {"wire", "core", "odyssey", "cli"},
+#: Narrower than the table: these rooms need the named room in these modules alone.
+ONLY_IN = {("odyssey", "core"): {"odyssey/testing.py"}, ("processes", "web"): {"processes/jobs.py"}}
+MOST_MODULES = 25  # in one folder: more are not looked through, they are searched
+
+
+def room_table(heading: str) -> list[list[str]]:
+    """The cells of the rows under a heading, without the backticks and the slash of the room's name."""
+    section = PAGE.split(f"\n{heading}\n", 1)[1].split("\n#", 1)[0]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if "|" in line
+    ]
+    return [[cells[0].strip("`/"), *cells[1:]] for cells in rows if cells[0].startswith("`")]
+
+
+MAY_IMPORT = {room: set(re.findall(r"\w+", may_import)) for room, _, may_import in room_table("## The rooms")}
+INNER_ROOMS = {
+    outer: [row[0] for row in room_table(f"### {outer}")]
+    for outer in ("core", "engine", "storage", "server", "cli")
 }
-#: A user's unit tests run the simulated backend in their own process; nothing else of the SDK may need it. A
-#: report is a page of megabytes: a helper process writes it.
-ALSO_MAY_IMPORT = {"odyssey/testing.py": {"core"}, "processes/jobs.py": {"web"}}
 
 
-def statements(node: ast.AST) -> Iterator[ast.AST]:
-    """All below `node`, without their expressions: no import stands there, and they are most of a tree."""
+class Import(NamedTuple):
+    importer: str  # dotted, as `pipelines.core.text.json_text`
+    imported: str
+    file: Path
+
+
+def statements(node: ast.AST) -> Iterator[ast.stmt]:
+    """All statements below `node`; those that only a type checker runs are left out."""
     for part in ("body", "orelse", "finalbody", "handlers", "cases"):
         for child in getattr(node, part, ()):
-            yield child
-            yield from statements(child)
+            if not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
+                yield child
+                yield from statements(child)
 
 
-def imported_rooms(source: str, here: list[str]) -> Iterator[str]:
-    """Rooms a module imports, wherever in the file the import stands."""
+def imported_names(source: str, package: list[str]) -> Iterator[str]:
+    """Every dotted name that a module imports, wherever in the file the import stands."""
     for node in statements(ast.parse(source)):
         if isinstance(node, ast.ImportFrom):
-            parts = (node.module or "").split(".")
-            base = here[: len(here) - node.level] + parts if node.level else parts
-            names = [".".join([*base, alias.name]) for alias in node.names]
+            parts = (node.module or "").split(".") if node.module else []
+            base = package[: len(package) - node.level + 1] + parts if node.level else parts
+            yield from (".".join([*base, alias.name]) for alias in node.names)
         elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        else:
+            yield from (alias.name for alias in node.names)
+
+
+@cache
+def imports() -> list[Import]:
+    found = []
+    for file in PACKAGE.rglob("*.py"):
+        if (PACKAGE / "cli" / "scaffolds") in file.parents:
             continue
-        for name in names:
-            package, _, rest = name.partition(".")
-            room = rest.split(".")[0]
-            if package == "pipelines" and (PACKAGE / room).is_dir() and room:
-                yield room
+        parts = file.relative_to(SOURCE).with_suffix("").parts
+        module = ".".join(parts).removesuffix(".__init__")
+        for name in imported_names(file.read_text(), list(parts[:-1])):
+            if name.startswith("pipelines."):
+                found.append(Import(module, name, file))
+    return found
+
+
+def child_of(folder: str, name: str) -> str | None:
+    """Which room or module right inside `folder` a dotted name belongs to."""
+    if not name.startswith(f"{folder}."):
+        return None
+    child = name.removeprefix(f"{folder}.").split(".")[0]
+    place = SOURCE.joinpath(*folder.split("."))
+    return child if (place / child).is_dir() or (place / f"{child}.py").is_file() else None
 
 
 @pytest.mark.parametrize("room", MAY_IMPORT)
-def test_room_imports_only_its_neighbours(room: str) -> None:
-    for path in (PACKAGE / room).rglob("*.py"):
-        here = ["pipelines", *path.relative_to(PACKAGE).parts]
-        allowed = MAY_IMPORT[room] | ALSO_MAY_IMPORT.get(path.relative_to(PACKAGE).as_posix(), set())
-        strangers = set(imported_rooms(path.read_text(), here)) - allowed - {room}
-        assert not strangers, f"{path.relative_to(PACKAGE)} imports {sorted(strangers)}"
+def test_room_imports_only_what_its_row_allows(room: str) -> None:
+    strangers = set()
+    for one in imports():
+        imported = child_of("pipelines", one.imported)
+        if child_of("pipelines", one.importer) != room or imported in (None, room):
+            continue
+        modules = ONLY_IN.get((room, imported))
+        file = one.file.relative_to(PACKAGE).as_posix()
+        if imported not in MAY_IMPORT[room] or (modules is not None and file not in modules):
+            strangers.add(f"{file} imports {imported}")
+    assert not strangers
 
 
-def test_every_room_is_in_the_table() -> None:
-    rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
-    assert rooms == set(MAY_IMPORT)
+@pytest.mark.parametrize("outer", INNER_ROOMS)
+def test_inner_room_imports_only_rooms_above_it(outer: str) -> None:
+    rooms = INNER_ROOMS[outer]
+    wrong = set()
+    for one in imports():
+        importer = child_of(f"pipelines.{outer}", one.importer)
+        imported = child_of(f"pipelines.{outer}", one.imported)
+        if importer in rooms and imported in rooms and rooms.index(imported) > rooms.index(importer):
+            wrong.add(f"{one.file.relative_to(PACKAGE)} imports {one.imported}")
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    "folder",
+    sorted(
+        ".".join(("pipelines", *path.parent.relative_to(PACKAGE).parts))
+        for path in PACKAGE.rglob("__init__.py")
+    ),
+)
+def test_no_folder_is_part_of_an_import_cycle(folder: str) -> None:
+    """Among all that stands in one folder, a room and what it needs never need each other."""
+    needs: dict[str, set[str]] = defaultdict(set)
+    for one in imports():
+        importer, imported = child_of(folder, one.importer), child_of(folder, one.imported)
+        if importer and imported and importer != imported:
+            needs[importer].add(imported)
+    place = SOURCE.joinpath(*folder.split("."))
+    for room in [name for name in needs if (place / name).is_dir()]:
+        reached, waiting = set(), list(needs[room])
+        while waiting:
+            if (name := waiting.pop()) not in reached:
+                reached.add(name)
+                waiting.extend(needs[name])
+        assert room not in reached, f"{folder}.{room} needs itself by way of {sorted(reached & set(needs))}"
+
+
+def test_every_room_is_in_the_tables() -> None:
+    assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")} == set(MAY_IMPORT)
+    for outer, rooms in INNER_ROOMS.items():
+        assert sorted(path.parent.name for path in (PACKAGE / outer).glob("*/__init__.py")) == sorted(
+            rooms
+        ), outer
+
+
+def test_nothing_but_its_init_stands_loose_in_core() -> None:
+    assert [path.name for path in (PACKAGE / "core").glob("*.py")] == ["__init__.py"]
+
+
+def test_no_folder_is_too_full_to_look_through() -> None:
+    counts = Counter(path.parent for path in PACKAGE.rglob("*.py") if path.name != "__init__.py")
+    assert not {str(folder.relative_to(PACKAGE)): n for folder, n in counts.items() if n > MOST_MODULES}
+
+
+def test_every_room_says_what_it_does() -> None:
+    silent = [
+        path for path in PACKAGE.rglob("__init__.py") if not ast.get_docstring(ast.parse(path.read_text()))
+    ]
+    assert not silent
 
 
 def test_wire_needs_nothing_but_the_standard_library() -> None:
