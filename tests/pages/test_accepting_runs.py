@@ -49,7 +49,7 @@ def test_a_pending_run_offers_its_oracle_and_saving_it_makes_the_run_pass(api: A
     page = visitor.text(f"/runs/{run_id}/oracle")
     fields = fields_of(page)
     assert fields["expected_state"] == '{"order.4521.status": "refunded"}'
-    assert "By it this run is ✓ pass" in words(page)
+    assert "With this oracle, the run is ✓ pass" in words(page)
     sent = fields | {"expected_outcome": "completion", "note": "as the policy says"}
     done = visitor.post_in_parts(f"/runs/{run_id}/oracle", sent)
     assert (done.status_code, done.headers["location"]) == (303, f"/runs/{run_id}")

@@ -174,14 +174,14 @@ def test_a_tool_is_told_in_words_with_where_they_come_from(visitor: Signed) -> N
     assert "Refuse with 409 shipped" in shown
     assert "unless order.status is “pending”" in shown
     assert "from: cancel_order only succeeds when the order's status is pending" in shown
-    assert "of this task, or not whole, so not enforced: Dragons are fed" in shown
+    assert "They are not enforced: Dragons are fed" in shown
     assert "a guess" not in shown
 
 
 def test_a_guess_says_that_it_is_one_and_what_would_settle_it(visitor: Signed) -> None:
     shown = words(visitor.text("/agents/1/tools?tool=reconcile_quarter&task=0"))
     assert "? a guess" in shown
-    assert "Settled by an output_schema , if it only reads; a plan beside the tool" in shown
+    assert "Decided by an output_schema , if it only reads; a plan beside the tool" in shown
     assert "is not clear from its name and description" in shown
     assert "Dragons" not in shown
 

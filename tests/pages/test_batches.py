@@ -173,8 +173,8 @@ def test_a_batch_is_cancelled_and_resumed(ran: RanBatches, client: httpx2.Client
     done = client.post(f"/batches/{batch_id}/cancel", data=token)
     assert done.headers["location"] == f"/batches/{batch_id}"
     shown = plain(client.get(f"/batches/{batch_id}"))
-    assert "Cancelled: nothing more is sent" in shown
-    assert "1 of 1 run ended, 1 of them cancelled" in shown
+    assert "The batch is cancelled." in shown
+    assert "1 of 1 run finished, 1 of them cancelled" in shown
     assert ">Resume<" in client.get(f"/batches/{batch_id}").text
     held.may_answer.set()
     assert client.post(f"/batches/{batch_id}/resume", data=token).status_code == 303
@@ -186,7 +186,7 @@ def test_a_batch_is_cancelled_and_resumed(ran: RanBatches, client: httpx2.Client
 def test_a_batch_is_judged_anew(ran: RanBatches, client: httpx2.Client) -> None:
     token = {"csrf": csrf_of(client), "oracle": "present"}
     assert client.post(f"/batches/{ran.first}/judge", data=token).status_code == 303
-    assert "Judged 24 runs anew; 0 verdicts changed." in plain(client.get(f"/batches/{ran.first}"))
+    assert "Judged 24 runs again; 0 verdicts changed." in plain(client.get(f"/batches/{ran.first}"))
 
 
 def test_a_batch_that_is_not_there_or_anothers_is_not_found(client: httpx2.Client) -> None:
@@ -216,7 +216,7 @@ def test_all_who_watch_get_the_same_fragment_written_once(
     ends = {"\n".join(lines[lines.index("event: end") :]) for lines in heard}
     assert len(ends) == 1
     (end,) = ends
-    assert "1 of 1 run ended" in end
+    assert "1 of 1 run finished" in end
     assert csrf_of(client) not in end
 
 
@@ -227,7 +227,7 @@ def test_what_is_wrong_with_a_new_batch_stands_at_its_fields_and_nothing_typed_i
     answer = client.post("/batches/new", data=given | {"csrf": csrf_of(client)})
     shown = plain(answer, 422)
     assert "The batch was not started." in shown
-    assert "choose which agent is run" in shown
+    assert "choose an agent" in shown
     for name in ("agent_id", "dataset_id", "repeats", "concurrency", "cassette", "fault_seed"):
         assert f'id="f-{name}-problem-1"' in answer.text, name
     assert 'value="many"' in answer.text
@@ -258,7 +258,7 @@ def test_two_batches_are_compared_task_by_task(ran: RanBatches, client: httpx2.C
     assert compared["counts"]["fixed"] == 1
     assert "1 ✓ fixed" in shown
     assert "sign-flip test" in shown
-    assert "came out worse" in shown
+    assert "got worse" in shown
     fixed = next(task for task in compared["tasks"] if task["change"] == "fixed")
     pair = fixed["from"]["run_ids"][0], fixed["to"]["run_ids"][0]
     assert f"/compare/runs?from={pair[0]}&amp;to={pair[1]}" in page.text

@@ -48,7 +48,7 @@ def test_worlds_stand_side_by_side(client: httpx2.Client, traced: Traced) -> Non
     worlds = re.sub(r"\s+", " ", worlds)
     assert "1 field differs, 3 changed in the same way" in worlds
     assert 'differs: order 7001 .status "pending" "pending" "cancelled"' in worlds
-    assert 'alike: order 4521 .status "shipped" "refunded" "refunded"' in worlds
+    assert 'same: order 4521 .status "shipped" "refunded" "refunded"' in worlds
 
 
 def test_a_run_is_like_itself_and_only_what_differs_can_be_shown(

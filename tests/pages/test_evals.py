@@ -179,7 +179,7 @@ def test_scenarios_are_found_by_words_and_risk(client: httpx2.Client) -> None:
     assert "Refund above the limit" in words(client.get("/evals/scenarios?q=ABOVE+the&risk=critical&agent="))
     nothing = words(client.get("/evals/scenarios?q=above&risk=low"))
     assert "Refund above the limit" not in nothing
-    assert "No scenarios like that" in nothing
+    assert "No scenarios match these filters" in nothing
 
 
 # -- drafts
@@ -236,7 +236,7 @@ def test_the_builder_says_what_a_matrix_takes_and_could_find_before_it_starts(
     assert "matches 2 of 5 times or less" in said
     once = words(client.post("/evals/new/forecast", data=chosen | {"repeats": "1"}))
     assert "Runs 20 " in once
-    assert "cannot be told from noise by its shift" in once
+    assert "its shift cannot be told from noise" in once
     wrong = words(client.post("/evals/new/forecast", data={"repeats": "x"}))
     assert "/repeats" in wrong
     assert len(desk.api.get(f"{V1}/matrix")["items"]) == before
@@ -258,7 +258,7 @@ def test_the_list_tells_of_each_matrix_with_its_intervals(client: httpx2.Client,
     for each in ("4 scenarios × 4 variations × 3", "72 runs", "completed", "24/24", desk.matrix_id[:12]):
         assert each in said
     assert re.search(r"100 % \d+–100 %, 24/24", said)
-    assert "No matrices like that" in words(client.get("/evals?status=cancelled"))
+    assert "No matrices match these filters" in words(client.get("/evals?status=cancelled"))
     assert desk.matrix_id in client.get("/evals?agent=&status=&before=").text
 
 

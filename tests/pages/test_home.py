@@ -116,7 +116,7 @@ def test_what_is_worth_a_look_names_the_run(api: Api) -> None:
         api.ended(api.start_batch(agent.url, agent={"name": "<b>Broken</b>"}))
     with signed_in(api) as visitor:
         page = visitor.text("/")
-    assert "agent_bad_response ended 1 run; the last was run 3" in words(page)
+    assert "agent_bad_response ended 1 run, most recently run 3" in words(page)
     assert "<b>Broken" not in page
 
 

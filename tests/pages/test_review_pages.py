@@ -217,7 +217,7 @@ def test_more_than_one_voice_and_blind_items(api: Api) -> None:
         assert "one of 2 voices" in text
         answered = sent(client, f"/review/{review_id}/verdict", {"verdict": "PASS"})
         assert answered.status_code == 303
-        assert "People disagree" in client.get("/review").text
+        assert "The reviewers disagree" in client.get("/review").text
         assert "ann&#39;s reason" in client.get(f"/review/{review_id}").text
     assert item(api, review_id)["status"] == "disputed"
 

@@ -53,7 +53,7 @@ def test_a_key_is_made_shown_once_used_and_revoked(browser: Browser, api: Api) -
         assert key not in page.content()
         page.on("dialog", lambda dialog: dialog.accept())
         page.get_by_role("button", name=f"Revoke {HOSTILE}").click()
-        expect(page.get_by_text("is refused from now on")).to_be_visible()
+        expect(page.get_by_text("is revoked")).to_be_visible()
         assert httpx2.get(f"{api.url}/api/runs", headers={"X-API-Key": key}).status_code == 401
 
 

@@ -98,7 +98,7 @@ def test_a_run_without_a_call_says_so(client: httpx2.Client, traced: Traced) -> 
     text = text_of(client, f"/runs/{traced.runs['Nothing']}")
     assert "The agent called no tools" in text
     assert "odyssey_proxy_url" in text
-    assert "The answer" in text
+    assert "Answer" in text
 
 
 def test_a_run_that_broke_opens_where_it_broke(client: httpx2.Client, traced: Traced) -> None:
@@ -223,7 +223,7 @@ def test_a_person_may_see_it_otherwise(client: httpx2.Client, traced: Traced) ->
     given = {"csrf": csrf[1], "verdict": "PASS", "note": "nothing was to be done"}
     assert client.post(f"/runs/{run_id}/verdict", data=given).status_code == 303
     text = text_of(client, f"/runs/{run_id}")
-    assert "a person says ✓pass" in text
+    assert "reviewer verdict: ✓pass" in text
     assert "nothing was to be done" in text
     assert f"/review/rev_run_{run_id}" in client.get(f"/runs/{run_id}").text
     pending = client.get(f"/runs/{traced.runs['Many']}").text
@@ -278,7 +278,7 @@ def test_a_long_timeline_is_moved_through_window_by_window(browser: Browser, tra
         expect(page.locator("#step h2")).to_have_text("Step 200: get_order")
         expect(page.locator("#trace-lines")).to_have_attribute("data-start", "200")
         page.keyboard.press("End")
-        expect(page.locator("#step h2")).to_have_text("The answer")
+        expect(page.locator("#step h2")).to_have_text("Answer")
         whole = page.evaluate("document.querySelector('#trace-lines').scrollHeight")
         assert abs(whole - 252 * 28) < 40  # the scroll bar tells how long it is
         page.evaluate("document.querySelector('#trace-lines').scrollTop = 0")

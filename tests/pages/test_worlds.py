@@ -216,7 +216,7 @@ def _walk(page: Page, agent_id: str) -> None:
     page.get_by_role("button", name="Continue to rows").click()
     finalize = page.get_by_role("button", name="Finalize 7 rows")
     expect(finalize).to_be_visible()
-    page.locator("#rows").get_by_role("button", name="Another").first.click()
+    page.locator("#rows").get_by_role("button", name="Replace").first.click()
     expect(page.get_by_text("dropped 1").first).to_be_visible()
     expect(page.get_by_role("button", name="Finalize 7 rows")).to_be_visible()
     page.locator("#rows").get_by_role("button", name="Drop").first.click()

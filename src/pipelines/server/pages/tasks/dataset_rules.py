@@ -41,7 +41,11 @@ async def post_propose(dataset_id: Id, request: Request, visitor: Writer) -> Res
         return await _page(request, visitor, dataset_id, said=refused.problems[0].said())
     except (ModelFailed, ModelNotConfigured) as failed:
         return await _page(request, visitor, dataset_id, said=failed.message)
-    told = f"{len(found)} sentences were asked about." if found else "Every sentence is read."
+    told = (
+        f"The model was asked about {len(found)} sentences."
+        if found
+        else "Odyssey reads every sentence already."
+    )
     return go(f"/datasets/{dataset_id}/rules", told)
 
 
@@ -51,12 +55,12 @@ async def post_accept_ticked(dataset_id: Id, request: Request, visitor: Writer) 
     ticked = [number_in(str(one)) for one in (await read_form(request)).getlist("rule_id")]
     ids = [one for one in ticked if one is not None]
     if not ids:
-        return await _page(request, visitor, dataset_id, said="No rule is ticked.")
+        return await _page(request, visitor, dataset_id, said="Select at least one rule.")
     try:
         await translate_rules.accept_rules(platform, visitor.org_id, dataset_id, ids, by)
     except Conflict as conflict:
         return await _page(request, visitor, dataset_id, said=conflict.message)
-    told = f"{len({*ids})} rules hold in runs that are made from now on."
+    told = f"{len({*ids})} rules are accepted. They apply to runs created from now on."
     return go(f"/datasets/{dataset_id}/rules", told)
 
 
@@ -67,7 +71,9 @@ async def post_accept(dataset_id: Id, rule_id: Id, request: Request, visitor: Wr
         await translate_rules.accept_rule(platform, visitor.org_id, dataset_id, rule_id, by)
     except Conflict as conflict:
         return await _page(request, visitor, dataset_id, said=conflict.message)
-    return go(f"/datasets/{dataset_id}/rules", "The rule holds in runs that are made from now on.")
+    return go(
+        f"/datasets/{dataset_id}/rules", "The rule is accepted. It applies to runs created from now on."
+    )
 
 
 @router.post("/datasets/{dataset_id}/rules/{rule_id}/reject")
@@ -77,7 +83,7 @@ async def post_reject(dataset_id: Id, rule_id: Id, request: Request, visitor: Wr
         await translate_rules.reject_rule(platform, visitor.org_id, dataset_id, rule_id, by)
     except Conflict as conflict:
         return await _page(request, visitor, dataset_id, said=conflict.message)
-    return go(f"/datasets/{dataset_id}/rules", "The rule is not in force.")
+    return go(f"/datasets/{dataset_id}/rules", "The rule is rejected.")
 
 
 async def _page(request: Request, visitor: Visitor, dataset_id: int, *, said: str = "") -> Response:
@@ -112,9 +118,12 @@ def _typed_rules(rule: AuthoredRule) -> list[ReadRule]:
 
 
 async def _why_not(platform: Platform, dataset: Dataset) -> str:
-    """Why nothing can be asked for; empty where it can."""
+    """Why the model cannot be asked; empty if it can."""
     if dataset.agent_id is None:
-        return "The dataset names no agent, whose tools a rule is about. By API an agent_id can be given."
+        return (
+            "This dataset names no agent, so there are no tools to write rules"
+            " for. Use the API with an agent_id instead."
+        )
     try:
         platform.models.needed(Purpose.AUTHOR, await translate_rules.models_for(platform, dataset))
     except OdysseyError as error:
