@@ -84,9 +84,8 @@ def test_every_sentence_is_shown_as_it_is_read_and_ticked_rules_are_accepted_tog
     assert "read as: run_close fails when the order's amount is more than 70." in words(page)
     assert visitor.post(base, {"sentence": [PRECIOUS, SECOND]}).status_code == 303
     page = visitor.text(base)
-    assert (
-        "in words: run_close fails with needs_clerk unless the order's amount is less than 50."
-        in words(page)
+    assert "in words: run_close fails with needs_clerk unless the order's amount is less than 50." in words(
+        page
     )
     ids = re.findall(r'name="rule_id" value="(\d+)"', page)
     assert len(ids) == 2

@@ -19,7 +19,7 @@ _LONGEST_NAME = 80  # characters of an unknown one in the answer
 
 
 def check_query(request: Request) -> None:
-    """Raises Refused, with every parameter that is not known."""
+    """Raises Refused with every unknown parameter."""
     route = request.scope.get("route")
     if request.method != "GET" or not request.url.query or not isinstance(route, APIRoute):
         return
@@ -32,7 +32,7 @@ def check_query(request: Request) -> None:
 
 
 def declared_names(route: APIRoute) -> tuple[str, ...]:
-    """The query parameters of a route and of what it depends on, in their order."""
+    """The query parameters of a route and its dependencies, in order."""
     return tuple(dict.fromkeys(_names(route.dependant)))
 
 
@@ -43,7 +43,9 @@ def _names(dependant: Dependant) -> Iterator[str]:
 
 
 def _problem(name: str, known: tuple[str, ...]) -> Problem:
-    told = f"known are {quoted(known)}" if known else "there are none"
+    told = f"known are {quoted(known)}" if known else "this endpoint has none"
     return Problem(
-        path=name, message=f"is not a query parameter here; {told}", hint=did_you_mean(name, known)
+        path=name,
+        message=f"is not a query parameter of this endpoint: {told}",
+        hint=did_you_mean(name, known),
     )

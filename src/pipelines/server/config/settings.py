@@ -1,4 +1,4 @@
-"""Every setting in one table: its variable, default and meaning. The reference page is tested against it."""
+"""Every setting in one table: variable, default and meaning. A test compares the reference page with it."""
 
 import dataclasses
 import os
@@ -209,12 +209,13 @@ class Settings:
 
     @property
     def is_shared(self) -> bool:
-        """Several processes may work on it."""
+        """Whether several processes may use the database."""
         return self.database_url.startswith(POSTGRES)
 
     @property
     def is_private(self) -> bool:
-        """Reached from this machine alone. What has a public URL is reached through something in front."""
+        """Whether only this machine can reach the server. A public URL means that others can, through a
+        proxy."""
         return is_loopback(self.host) and not self.public_url
 
     @property
@@ -230,27 +231,28 @@ class Settings:
 
     @property
     def allows_private_endpoints(self) -> bool:
-        """Agents on one's own machine are the normal case while the server itself is only there."""
+        """On `auto`, private addresses are allowed while only this machine can reach the server."""
         if self.allow_private_endpoints == "auto":
             return is_loopback(self.host)
         return self.allow_private_endpoints == "yes"
 
     @property
     def calls_a_minute(self) -> int:
-        """Of one run; 0 is no limit. On one's own machine nobody else has to be kept from waiting."""
+        """The limit per run; 0 is no limit. On `auto`, there is none while only this machine can reach the
+        server."""
         if self.proxy_rate_limit == "auto":
             return 0 if self.is_private else SHARED_RATE_LIMIT
         return int(self.proxy_rate_limit)
 
     @property
     def model_names(self) -> dict[Purpose, str]:
-        """Which model is asked, by what for."""
+        """The name of the model for each purpose."""
         named = {purpose: getattr(self, f"{purpose.value}_model") or self.model for purpose in Purpose}
         return {purpose: name for purpose, name in named.items() if name}
 
     @property
     def runs_unsafe_code(self) -> bool:
-        """The operator takes uploaded code to be as trustworthy as the server itself."""
+        """Whether uploaded code runs without isolation, because the operator trusts it."""
         return self.unsafe_code == "yes"
 
     @property
@@ -280,18 +282,18 @@ class Settings:
 
     @property
     def durable_url(self) -> str:
-        """Where the durable engine keeps its queue: beside ours."""
+        """The database URL of the durable queue, next to the main database."""
         if self.is_shared:  # SQLAlchemy, under the engine, knows only one of the two names
             return POSTGRES[0] + self.database_url.split("://", 1)[1]
         return f"{SQLITE}{self.durable_file}"
 
     @property
     def durable_file(self) -> Path:
-        """Where that is a file."""
+        """The file of the durable queue; None on Postgres."""
         return self.data_dir.resolve() / DURABLE_FILE
 
     def worker_id(self) -> str:
-        """One process works on a SQLite database, so a restart is the same worker going on."""
+        """The id of this worker. With SQLite it is constant, because only one process uses the database."""
         return f"{socket.gethostname()}-{secrets.token_hex(4)}" if self.is_shared else "local"
 
 
@@ -303,7 +305,7 @@ def is_loopback(host: str) -> bool:
 
 
 def load_settings(environment: Mapping[str, str] = os.environ, **flags: Any) -> Settings:
-    """Flags that were given, else the environment, else the defaults; Refused with all problems."""
+    """Loads flags, then the environment, then defaults; raises Refused with all problems."""
     problems: list[Problem] = []
     values: dict[str, Any] = {}
     for setting in SETTINGS:

@@ -36,16 +36,16 @@ class ConnectionLimits:
 
 
 class Kept(Protocol):
-    """A connection as it is seen from here."""
+    """The interface of a connection for this module."""
 
     @property
     def address(self) -> str: ...
     @property
     def is_idle(self) -> bool:
-        """Nothing was asked, or all that was is answered."""
+        """Whether no request is pending."""
 
     def give_up(self) -> None:
-        """Close it, whatever it was about to say."""
+        """Closes the connection without sending anything more."""
 
 
 class OpenConnections:
@@ -77,7 +77,7 @@ class OpenConnections:
         return self.unfed_bytes > MAX_UNFED_BYTES
 
     def came(self, connection: Kept) -> bool:
-        """Whether there is room for it, made if need be."""
+        """Adds a connection, making room if needed; False if there is no room."""
         if len(self._open) >= self.limits.most and not self._made_room():
             return False
         self._open[connection] = None
@@ -90,7 +90,7 @@ class OpenConnections:
         self.drains(connection)
 
     def begins(self, connection: Kept) -> None:
-        """The rest of something is to come: of a first request, a head, a body."""
+        """The client has begun to send something (first request, head or body) and still owes the rest."""
         now = self._clock()
         theirs = self._unfinished.setdefault(connection.address, {})
         theirs[connection] = now
@@ -110,7 +110,7 @@ class OpenConnections:
                 del self._unfinished[connection.address]
 
     def stalls(self, connection: Kept, unsent: int) -> None:
-        """Its client does not take what was answered."""
+        """The client does not read its response."""
         self.drains(connection)
         self._unread[connection] = unsent
         self._unread_bytes += unsent
@@ -132,7 +132,7 @@ class OpenConnections:
         return bool(idle)
 
     def _give_up_unfinished(self) -> bool:
-        """The oldest of the address that has most of them."""
+        """Gives up the oldest unfinished connection of the address with the most of them."""
         if not self._unfinished:
             return False
         theirs = max(self._unfinished.values(), key=len)
@@ -160,13 +160,14 @@ def source_of(host: str) -> str:
 
 
 def open_files() -> int:
-    """How many this process may have."""
+    """How many files this process may open."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MOST_OPEN_FILES if soft == resource.RLIM_INFINITY else soft
 
 
 def raise_open_files() -> None:
-    """To what the system allows, within reason: the usual limit is for programs that talk to nobody."""
+    """Raises the limit of open files to what the system allows, because the usual one is too low for a
+    server."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = MOST_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_OPEN_FILES)
     if soft != resource.RLIM_INFINITY and soft < most:

@@ -83,12 +83,12 @@ def hash_of(token: bytes) -> str:
 
 def check_target(target: Target, live: LiveRun, *, method: str, path: str) -> None:
     if target.jti is not None and target.jti != live.jti:
-        raise InvalidRunToken("This token belongs to another run than the URL names.")
+        raise InvalidRunToken("This token belongs to a different run than the one in the URL.")
     if target.section not in ("tools", "traces", "mcp") or (target.section == "mcp" and target.name):
-        raise NotFound("The proxy has tools/{tool_name}, traces/{event_type} and mcp.")
+        raise NotFound("Unknown path. The proxy has tools/{tool_name}, traces/{event_type} and mcp.")
     wanted = "GET" if target.name is None and target.section == "tools" else "POST"
     if method != wanted or (target.name is None and target.section == "traces"):
-        raise MethodNotAllowed(f"{path[:200]} does not take {method}.")
+        raise MethodNotAllowed(f"{path[:200]} does not support {method}.")
 
 
 def status_of_reply(reply: Reply) -> int:

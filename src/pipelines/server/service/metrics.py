@@ -22,7 +22,7 @@ from pipelines.wire.errors import StorageUnavailable
 from pipelines.wire.names import RunStatus
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-#: Shown of the 64 places that are counted: 64 µs to 33.6 s. No call is faster, and none should be slower.
+#: The exported buckets, 64 µs to 33.6 s, of the 64 that are counted.
 SHOWN_PLACES = range(6, 26)
 
 
@@ -67,7 +67,7 @@ class Sample(NamedTuple):
 
 
 class Metrics:
-    """What is asked for when a scrape comes; only `tally` and `lag` do anything between two of them."""
+    """Collects the metrics of a scrape; only `tally` and `lag` work between scrapes."""
 
     def __init__(
         self,
@@ -110,7 +110,8 @@ class Metrics:
         yield Sample("process_start_time_seconds", self._started)
 
     async def _stored(self) -> list[Sample]:
-        """A database that is away is a figure too: the others are wanted most then."""
+        """Metrics from the database. If it is unavailable, `pipelines_storage_up` is 0 and the other metrics
+        remain."""
         try:
             return [
                 Sample("pipelines_storage_up", 1),
@@ -121,7 +122,7 @@ class Metrics:
 
 
 def _under_way(connection: Connection) -> list[Sample]:
-    """Of what is under way alone: to count every run there ever was takes longer with each of them."""
+    """Counts only unfinished batches, because counting all runs would get slower over time."""
     batches = unfinished_batches(connection)
     totals = dict.fromkeys((status.value for status in RunStatus), 0)
     for batch_id in batches:
@@ -188,7 +189,7 @@ def _metric_of(sample: str) -> str:
 
 
 def _labels(labels: Mapping[str, str]) -> str:
-    """In quotes, with what would end them escaped."""
+    """The labels in quotes, escaped."""
     if not labels:
         return ""
     escaped = {

@@ -1,4 +1,4 @@
-"""How this server runs uploaded code, by its settings: folders, what no code may see, limits."""
+"""Sets up how the server runs uploaded code: folders, hidden folders and limits, from its settings."""
 
 from pathlib import Path
 from typing import Literal
@@ -20,17 +20,17 @@ MOST_MCP_SERVERS = 16  # that are programs, at a time
 
 
 def code_folder(settings: Settings) -> Path:
-    """Uploaded code, unpacked."""
+    """The folder of unpacked uploaded code."""
     return settings.data_dir.resolve() / "code"
 
 
 def environments_folder(settings: Settings) -> Path:
-    """What it requires, installed."""
+    """The folder of installed packages."""
     return settings.data_dir.resolve() / "environments"
 
 
 def workspaces_folder(settings: Settings) -> Path:
-    """Workspaces of coding scenarios, set up."""
+    """The folder of prepared workspaces of coding scenarios."""
     return settings.data_dir.resolve() / "workspaces"
 
 
@@ -78,7 +78,7 @@ def mcp_commands(settings: Settings, groups: cgroups.Groups | None) -> HeldComma
     folder = Path(settings.mcp_stdio).expanduser()
     if not folder.is_absolute() or not folder.is_dir():
         where = f"PIPELINES_MCP_STDIO={settings.mcp_stdio}"
-        message = "is no folder: name the absolute path of the one that holds the MCP servers"
+        message = "is not a folder: use the absolute path of the folder with the MCP servers"
         raise Refused([Problem(path=where, message=message)], "the settings")
     return HeldCommands(
         lambda: SandboxPool(
