@@ -85,7 +85,7 @@ def test_another_state_is_refused(api: Api) -> None:
         ({"nonce": "another"}, "not issued for this sign-in"),
         ({"nonce": None}, "not issued for this sign-in"),
         ({"aud": "another-client"}, "not meant for this server"),
-        ({"azp": "another-client"}, "issued to another client"),
+        ({"azp": "another-client"}, "issued to a different client"),
         ({"exp": 1}, "expired"),
         ({"role": "king"}, "must be, or have in it, one of"),
         ({"iss": "https://elsewhere.example"}, "does not trust"),

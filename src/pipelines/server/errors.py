@@ -72,7 +72,7 @@ def from_refusal(refused: Refused) -> errors.InvalidRequest:
     message = str(refused)
     first = refused.problems[0] if refused.problems else None
     if first is not None:
-        message = f"{message[0].upper()}{message[1:]}. First problem: {first.said()}"
+        message = f"{message[0].upper()}{message[1:]}; the first: {first.said()}"
     return errors.InvalidRequest(message, details=[problem.as_json() for problem in refused.problems])
 
 
