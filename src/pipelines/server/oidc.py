@@ -1,6 +1,6 @@
-"""What is remembered of somebody who was sent to the issuer, until they come back: a signed cookie of theirs.
+"""The state of a sign-in at the issuer, kept in a signed cookie until the browser returns.
 
-Nothing is stored: whoever opens the sign-in page and never comes back leaves nothing behind.
+The server stores nothing, so an abandoned sign-in leaves nothing behind.
 """
 
 import base64

@@ -1,8 +1,7 @@
-"""Query parameters that nobody declared are refused where an answer depends on its query: an unknown filter
-that is ignored answers with what nobody asked for.
+"""Refuses unknown query parameters, because ignoring an unknown filter would return wrong results.
 
-Decided by what a route declares, so that no endpoint has to look. Held to it are the GETs that declare a
-parameter, and all lists; a GET of one thing that takes none may be called with anything behind it.
+The check uses the parameters that a route declares. It applies to all lists and to each GET that declares a
+parameter. A GET of one item without parameters accepts any query.
 """
 
 from collections.abc import Iterator

@@ -1,5 +1,5 @@
-"""Whose a token is. Ours are signed with a key derived from the server's secret key; those of an OIDC issuer
-with keys that it publishes. Which of the two rules hold is decided by the token's `iss`."""
+"""Verifies tokens. Our own are signed with a key derived from the server's secret key; those of an OIDC
+issuer with the keys that it publishes. The claim `iss` of a token decides which rules apply."""
 
 import hmac
 import secrets
@@ -69,8 +69,8 @@ class Tokens:
         return await self._holder(verified_claims(token, await self._keys_of(token, rules), rules), rules)
 
     async def signed_in(self, id_token: str, *, client_id: str, nonce: str) -> TokenBearer:
-        """Whom the issuer has just signed in for us: by the same rules, but that such a token is meant for
-        the client, and for this one sign-in."""
+        """The person whom the issuer has just signed in. The audience of such a token must be the client, and
+        its nonce must belong to this sign-in."""
         token = read_token(id_token)
         if self._issuer is None or token.issuer != self._rules.issuer:
             raise TokenWrongIssuer

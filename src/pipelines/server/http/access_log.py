@@ -1,5 +1,5 @@
-"""One line per request: method, path, status, duration, run. Never a header, a body or a query: they may hold
-tokens."""
+"""Logs one line per request: method, path, status, duration, run. Logs no headers, bodies or queries, because
+they may contain tokens."""
 
 import logging
 import re

@@ -1,8 +1,8 @@
 """uvicorn's HTTP protocol with limits on how long a client may take and how much is buffered for it.
 
-Heads and bodies must arrive in time, responses must be read, and pipelined requests wait unread. A slow client
-gets 408 if HTTP allows it, and its connection is closed. A timer checks what is due when it fires, so that a
-request in one piece needs no timer.
+Heads and bodies must arrive in time, responses must be read, and pipelined requests wait unread. A slow
+client gets 408 if HTTP allows it, and its connection is closed. A timer checks what is due when it fires, so
+that a request in one piece needs no timer.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
-"""When requests begin: one in each turn of the event loop, addresses by turns.
+"""Starts requests fairly: one in each turn of the event loop, with addresses taking turns.
 
-Five hundred requests that come at once would otherwise all be begun before anybody else's is looked at.
+Otherwise, 500 requests from one client that arrive together would all start before any other client's.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
-"""uvicorn's HTTP protocol, with the head and the body of a response in one write, and connections that can
-be made to fail.
+"""uvicorn's HTTP protocol, with head and body of a response in one write, and with connection faults on
+demand.
 
-uvicorn writes head and body apart, which on a small reply is a second system call for nothing: measured on
-loopback at 32 connections, about a tenth of a tool call.
+uvicorn writes head and body separately. For a small reply, the second system call costs about a tenth of a
+tool call, measured on loopback with 32 connections.
 """
 
 import asyncio

@@ -1,6 +1,8 @@
-"""Which connections are open, and which of them is given up for another: the one whose client owes us most.
+"""Tracks open connections and closes one to make room for another: the one whose client keeps us waiting
+most.
 
-Nobody is refused while somebody keeps the server waiting. A request that is being answered is never given up.
+No client is refused while another keeps the server waiting. A request that is being answered is never
+dropped.
 """
 
 import resource
@@ -146,7 +148,7 @@ class OpenConnections:
 
 
 def source_of(host: str) -> str:
-    """What one client has for itself: an IPv4 address, or a network of IPv6 addresses.
+    """The address of a client for fair limits: an IPv4 address, or a network of IPv6 addresses.
 
     >>> source_of("2001:db8::7:1")
     '2001:db8::/64'
@@ -176,7 +178,7 @@ def raise_open_files() -> None:
 
 
 def most_connections(files: int, wanted: int) -> int:
-    """`wanted`, 0 for as many as are sensible, but never all of the files that may be open.
+    """The limit of connections: `wanted` (0: a sensible default), but fewer than the limit of open files.
 
     >>> [most_connections(limit, 0) for limit in (256, 1024, 20_000)]
     [64, 768, 10000]

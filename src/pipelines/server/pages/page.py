@@ -56,10 +56,10 @@ async def page(
     status: int = 200,
     **context: Any,
 ) -> Response:
-    """A whole page. `here` is the place of the navigation it belongs to, `trail` what leads to it.
+    """Renders a whole page. `here` is its entry in the navigation, `trail` the links that lead to it.
 
-    Rendered in a thread: a large table takes a tenth of a second, in which others are answered. Of one org
-    only two are at a time: each such thread takes its share of the interpreter from everybody.
+    Renders in a thread, because a large table takes a tenth of a second. Each org renders at most two pages
+    at a time, because every such thread slows down the others.
     """
     said = unquote(request.cookies.get(SAID_COOKIE, ""))
     frame = {

@@ -55,8 +55,8 @@ def csrf_of(token: str) -> str:
 
 
 def check_host(request: Request) -> None:
-    """A page elsewhere that points its own name at this address would be the same origin as ours: only names
-    that we go by are answered. Addresses are: no name can be pointed at us that way."""
+    """Refuses unknown host names, to prevent DNS rebinding: another site could point its own name at this
+    address and get the same origin. IP addresses are safe."""
     host = urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
     own = urlsplit(request.app.state.public_url).hostname or ""
     if host in ("localhost", own) or host.endswith(".localhost") or _is_address(host):
@@ -113,10 +113,10 @@ def check_origin(request: Request) -> None:
 
 
 async def read_form(request: Request, most: int | None = None) -> FormData:
-    """Fields and files, in at most so many bytes; read once, however many ask.
+    """The fields and files of a form, up to a limit of bytes. The form is read once and cached.
 
-    What stands in a form with percent signs is read by the event loop, a mebibyte of it for half a second:
-    forms with room for long texts are sent in parts (multipart/form-data), which costs next to nothing.
+    Parsing a percent-encoded form blocks the event loop (half a second per MiB). So forms with long texts use
+    multipart/form-data, which is cheap to parse.
     """
     length = request.headers.get("content-length", "")
     limit = request.app.state.upload_limit_mb * MEBIBYTE if most is None else most

@@ -1,8 +1,7 @@
-"""`POST {base}/tools/{tool}` answered by the connection itself: no scope, no cycle, no task.
+"""The fast path of `POST {base}/tools/{tool}`: the connection itself answers, without ASGI scope and task.
 
-Only the usual request is taken: HTTP/1.1 that is kept alive, a plain path, a body of known and modest
-length, a run that is in memory, nothing before it still being answered. Every other one goes to ASGI as if
-this were not here, where `proxy` decides with the same functions.
+It takes only ordinary requests: HTTP/1.1 with keep-alive, a plain path, a small body of known length, a run
+in memory, and no earlier request still pending. All others go to ASGI, where `proxy` uses the same functions.
 """
 
 import asyncio

@@ -79,10 +79,10 @@ class HeadReader:
 
 
 class KnownHeads:
-    """Heads that httptools has parsed on one connection; the same bytes need not be parsed again.
+    """Heads that httptools has parsed on one connection, so that equal bytes need not be parsed again.
 
-    An idempotency key differs in every call. A head that differs in nothing else, and there only by other
-    letters and digits of the same number, would be parsed to the same, so that it is known as well.
+    The idempotency key differs in every call. A head that differs only in its key, with as many letters and
+    digits, is known as well.
     """
 
     __slots__ = ("_by_head", "_by_rest", "_count")
@@ -106,8 +106,8 @@ class KnownHeads:
         return None
 
     def add(self, data: bytes, request: LeanRequest) -> None:
-        """`data` begins where a message begins, and `request` is what its first head says; it is kept if
-        the data ends with that head or with its body."""
+        """Remembers a head. `data` begins with a message and `request` is its parsed head; the data must end
+        with that head or its body."""
         end = data.find(b"\r\n\r\n") + 4
         is_first = len(data) in (end, end + request.body_size) and data.startswith(b"POST ")
         if not is_first or end > MAX_KEPT_HEAD:

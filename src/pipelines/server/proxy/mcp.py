@@ -1,7 +1,7 @@
 """The run's tools for any MCP client: `POST {base}/mcp` (streamable HTTP), with the run's token as bearer.
 
-One body in, one JSON answer out. No stream and no session is kept (GET answers 405), so a client may open a
-new session per call, on any node, also after a restart.
+Each body gets one JSON answer. There are no streams and no sessions (GET answers 405), so a client can open a
+new session for each call, on any node, even after a restart.
 """
 
 import gc
@@ -76,9 +76,10 @@ class McpEndpoint:
         is_active: Callable[[LiveRun], bool],
         turns: CallTurns,
     ) -> None:
-        """`wait_before_call` counts a call, or says how many seconds it has to wait.
+        """`wait_before_call` counts a call, or returns the seconds that it must wait.
 
-        What reads or writes a large message holds the loop for a tenth of a second: in the org's turn.
+        Reading or writing a large message blocks the loop for a tenth of a second, so it waits for the org's
+        turn.
         """
         self._call_tool = call_tool
         self._wait_before_call = wait_before_call

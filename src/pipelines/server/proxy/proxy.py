@@ -137,8 +137,8 @@ class Proxy:
         return wait_before(live.recent_calls, now, self._rate_limit) if self._rate_limit else 0
 
     def pace(self) -> Pace:
-        """For one caller: in a minute as many requests as its calls and events may be, refused ones among
-        them, and of these only some at the same moment."""
+        """The pace of one caller: as many requests per minute as its calls and events may be, refused ones
+        included, with a limited burst."""
         a_minute, at_once = self._rate_limit * (1 + EVENTS_PER_CALL), self._rate_limit * 2
         if not self._rate_limit:
             return Pace()

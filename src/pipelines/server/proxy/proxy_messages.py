@@ -1,7 +1,6 @@
-"""What the proxy reads from a request and says in a reply, as functions over values.
+"""Reads requests and builds replies of the proxy, as functions over values.
 
-One set for both ways a tool call comes in: through ASGI (`proxy`) and straight from the connection
-(`lean_proxy`).
+Both paths of a tool call use them: ASGI (`proxy`) and the connection itself (`fast_proxy`).
 """
 
 import hashlib

@@ -1,7 +1,7 @@
-"""The proxy's door into a sandbox: HTTP on one connection, for one run alone.
+"""The proxy for a sandbox: HTTP on a connection that belongs to one run.
 
-The connection itself says which run is calling. Its token opens its own tools; any other token, and every
-other path of the server, is as if it were not there.
+The connection identifies the run. Only the token of this run and the paths of the proxy work; all other
+tokens and paths are answered as if they did not exist.
 """
 
 import asyncio
@@ -148,8 +148,8 @@ class _OneRun:
 
 
 async def _in_turn(pace: Pace) -> None:
-    """What the outside may ask in a minute is answered at once. A program that asks on, only to be refused,
-    has to wait for that: each of its requests takes the loop's time from everybody."""
+    """Slows down a program that keeps sending requests beyond its rate limit, because each refused request
+    still costs time of the event loop."""
     wait_s = pace.wait_s()
     if wait_s:
         await asyncio.sleep(wait_s)

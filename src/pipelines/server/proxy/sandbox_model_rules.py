@@ -1,8 +1,7 @@
-"""What of a request to a model is let out of a sandbox, and what of the answer is let in.
+"""Rules for model requests that leave a sandbox, and for the answers that enter it.
 
-What comes out of a sandbox chooses nothing but a gateway of its agent, one of the calls that are allowed
-there, and a body. Host, key and connection are ours, and of headers only those pass that say how the body is
-to be read.
+The code in the sandbox chooses only a gateway of its agent, one of the allowed calls, and the body. The
+server sets host, key and connection. Only headers that describe the body are passed on.
 """
 
 import hmac

@@ -1,6 +1,6 @@
-"""The way from a sandbox to the models its run may ask: `/models/{gateway}/…` at its own door.
+"""The model gateway inside a sandbox: `/models/{gateway}/…` forwards requests to the models of the run.
 
-Answers go back as they come, whatever their status; our own refusals look like OpenAI's errors.
+Answers are passed back unchanged, with any status. Our own refusals look like OpenAI's errors.
 """
 
 import asyncio

@@ -85,7 +85,7 @@ async def while_welcome(
     events: AsyncGenerator[bytes, None],
     is_welcome: Callable[[], Awaitable[bool]],
 ) -> AsyncIterator[bytes]:
-    """Ends the events when the viewer's sign-in ends or the key is revoked, because a batch can run for days."""
+    """Ends the events when the sign-in of the viewer ends or the key is revoked; a batch can run for days."""
     asked_at = time.monotonic()
     async with aclosing(events):
         async for event in events:

@@ -10,10 +10,10 @@ log = logging.getLogger(__name__)
 
 
 def is_queue_new(file: Path) -> bool:
-    """Whether the queue of batches begins empty: it was never there, was deleted, or is broken.
+    """Whether the queue of batches starts empty: it did not exist, was deleted, or is broken.
 
-    It only says which shard runs where. What has happened to each run is in the database, so going on with an
-    empty one repeats nothing.
+    The queue only says which worker runs which shard. The database has the state of each run, so continuing
+    with an empty queue repeats nothing.
     """
     if not file.exists():
         return True

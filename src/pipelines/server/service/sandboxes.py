@@ -50,8 +50,8 @@ def workspaces(
 
 
 def groups_of(settings: Settings) -> cgroups.Groups | None:
-    """The operator's cgroup, tried out. Refused where one is named and cannot be used: a limit that somebody
-    relies on must not be missing without a word."""
+    """The operator's cgroup, after a test. Raises Refused if a named cgroup cannot be used, because a limit
+    that the operator relies on must not be missing silently."""
     if not settings.sandbox_cgroup:
         return None
     try:
@@ -62,8 +62,8 @@ def groups_of(settings: Settings) -> cgroups.Groups | None:
 
 
 def hidden_folders(settings: Settings) -> tuple[Path, ...]:
-    """The data directory, and the database where it is elsewhere. Its folder as a whole: beside it lie its
-    log and its lock, which come and go."""
+    """The data directory, and the folder of the database if it is elsewhere. The whole folder is hidden,
+    because the log and lock files of the database appear and disappear in it."""
     folders = [settings.data_dir.resolve()]
     if not settings.is_shared:
         folders.append(settings.database_path.resolve().parent)
@@ -71,8 +71,8 @@ def hidden_folders(settings: Settings) -> tuple[Path, ...]:
 
 
 def mcp_commands(settings: Settings, groups: cgroups.Groups | None) -> HeldCommands | None:
-    """Starts MCP servers that are programs; None where the operator has named no folder of them. They stay
-    for long, so they have sandboxes of their own and take none from agents."""
+    """Starts MCP servers that are local programs; None if the operator set no folder for them. They run long,
+    so they have their own sandboxes and do not reduce those of agents."""
     if not settings.mcp_stdio:
         return None
     folder = Path(settings.mcp_stdio).expanduser()

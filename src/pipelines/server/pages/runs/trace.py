@@ -1,6 +1,7 @@
-"""/runs/{id}: what a run did, step by step, with the world after each step and the verdict it led to.
+"""/runs/{id}: the steps of a run, the world after each step, and the verdict.
 
-The timeline comes in windows, a step and its world as parts; without scripts each is a link to this page.
+htmx loads the timeline in windows, and a step with its world as fragments. Without scripts, each is a link to
+this page.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
-"""The timeline of a run as lines: what each says in one row of text, windowed.
+"""The timeline of a run as lines of text, in windows.
 
-Texts here are cut and plain: templates escape them.
+Texts are truncated and plain; templates escape them.
 """
 
 from collections.abc import Iterator

@@ -1,5 +1,4 @@
-"""Sentences of a dataset's behaviour texts: how they are read, and what a model made of them, to be decided
-on."""
+"""The sentences of a dataset's behaviour texts: how Odyssey reads them, and rules that a model proposes."""
 
 from typing import Any
 
@@ -31,8 +30,8 @@ async def rules_page(dataset_id: Id, request: Request, visitor: Reader) -> Respo
 
 @router.post("/datasets/{dataset_id}/rules")
 async def post_propose(dataset_id: Id, request: Request, visitor: Writer) -> Response:
-    """Ask the author's model about the ticked sentences, else about those that are not read. What comes of it
-    is in force nowhere."""
+    """Asks the author model to translate the selected sentences, else those that Odyssey cannot read. The
+    proposed rules do not apply until a person accepts them."""
     ticked: list[Json] = [str(one) for one in (await read_form(request)).getlist("sentence")]
     body: JsonObject = {"sentences": ticked} if ticked else {}
     try:
