@@ -129,5 +129,5 @@ def test_without_a_database_it_says_so(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pipelines", "prune", "--data-dir", str(tmp_path / "nothing")]
     done = subprocess.run(command, capture_output=True, text=True, env=clean_environment())
     assert done.returncode == 2
-    assert "there is no database" in done.stderr
+    assert "the database does not exist" in done.stderr
     assert not (tmp_path / "nothing").exists()

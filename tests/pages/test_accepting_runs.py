@@ -13,7 +13,7 @@ from nodes import REFUND_TASK, Api, house_in
 from played_agents import played, refunds
 
 UNDECIDED = {key: value for key, value in REFUND_TASK.items() if key != "expected_state"}
-OFFER = "Accept this run as right…"
+OFFER = "Accept this run as correct…"
 REFUNDED = {"order.4521.status": "refunded"}
 
 
@@ -49,7 +49,7 @@ def test_a_pending_run_offers_its_oracle_and_saving_it_makes_the_run_pass(api: A
     page = visitor.text(f"/runs/{run_id}/oracle")
     fields = fields_of(page)
     assert fields["expected_state"] == '{"order.4521.status": "refunded"}'
-    assert "By it this run is ✓ pass" in words(page)
+    assert "With this oracle, the run is ✓ pass" in words(page)
     sent = fields | {"expected_outcome": "completion", "note": "as the policy says"}
     done = visitor.post_in_parts(f"/runs/{run_id}/oracle", sent)
     assert (done.status_code, done.headers["location"]) == (303, f"/runs/{run_id}")
@@ -62,7 +62,7 @@ def test_a_pending_run_offers_its_oracle_and_saving_it_makes_the_run_pass(api: A
         REFUNDED,
     )
     assert OFFER not in visitor.text(f"/runs/{run_id}")
-    assert "Accept as right…" in visitor.text(f"/runs/{run_id}")
+    assert "Accept as correct…" in visitor.text(f"/runs/{run_id}")
 
 
 def test_what_is_wrong_stands_beside_its_field_and_what_was_typed_stays(api: Api, visitor: Signed) -> None:

@@ -65,7 +65,7 @@ def test_an_agent_is_registered_corrected_and_tested(browser: Browser, api: Api,
         page.get_by_role("button", name="Register").click()
         page.get_by_text("Registered By hand").wait_for()
         page.get_by_role("button", name="Test connection").click()
-        page.get_by_text("It is there and lets us in.").wait_for()
+        page.get_by_text("The agent is reachable and accepts our requests.").wait_for()
 
 
 def test_a_call_is_tried_and_leaves_nothing_behind(browser: Browser, api: Api) -> None:
@@ -174,14 +174,14 @@ def test_a_tool_is_told_in_words_with_where_they_come_from(visitor: Signed) -> N
     assert "Refuse with 409 shipped" in shown
     assert "unless order.status is “pending”" in shown
     assert "from: cancel_order only succeeds when the order's status is pending" in shown
-    assert "of this task, or not whole, so not enforced: Dragons are fed" in shown
+    assert "They are not enforced: Dragons are fed" in shown
     assert "a guess" not in shown
 
 
 def test_a_guess_says_that_it_is_one_and_what_would_settle_it(visitor: Signed) -> None:
     shown = words(visitor.text("/agents/1/tools?tool=reconcile_quarter&task=0"))
     assert "? a guess" in shown
-    assert "Settled by an output_schema , if it only reads; a plan beside the tool" in shown
+    assert "Decided by an output_schema , if it only reads; a plan beside the tool" in shown
     assert "is not clear from its name and description" in shown
     assert "Dragons" not in shown
 
@@ -255,7 +255,7 @@ def test_a_tool_is_switched_to_what_it_is_bound_to_and_back(api: Api, visitor: S
 def test_a_connection_that_fails_says_why_and_what_to_do(api: Api, visitor: Signed) -> None:
     agent_id = api.agent("http://127.0.0.1:9/dispatch", name="Nobody there")["id"]
     shown = words(visitor.post(f"/agents/{agent_id}/test-connection").text)
-    assert "A run could not be sent: " in shown
+    assert "The connection test failed: " in shown
 
 
 def test_names_and_descriptions_are_text(api: Api, visitor: Signed) -> None:
@@ -277,7 +277,7 @@ def test_the_list_is_filtered_by_name_and_status(api: Api, visitor: Signed) -> N
     assert "Half done" in words(visitor.text("/agents?status=draft"))
     assert "Support desk" not in words(visitor.text("/agents?status=draft"))
     assert "Support desk" in words(visitor.text("/agents?q=DESK"))
-    assert "No agent is like that" in words(visitor.text("/agents?q=zebra"))
+    assert "No agent matches these filters" in words(visitor.text("/agents?q=zebra"))
 
 
 def test_a_draft_is_published_or_says_what_it_lacks(api: Api, visitor: Signed) -> None:

@@ -55,7 +55,7 @@ def test_progress_is_seen_live_and_the_results_come_when_it_ends(
     eventually(lambda: held.dispatches, "the first run is sent")
     with person(browser, ran.api) as visitor:
         page = visitor.opens(f"/batches/{batch_id}")
-        expect(page.locator("#progress")).to_contain_text("0 of 3 runs ended, 1 under way, 2 waiting")
+        expect(page.locator("#progress")).to_contain_text("0 of 3 runs finished, 1 running, 2 waiting")
         expect(page.get_by_role("button", name="Cancel")).to_be_visible()
         for hidden in (
             True,
@@ -64,7 +64,7 @@ def test_progress_is_seen_live_and_the_results_come_when_it_ends(
             page.evaluate(SEEN, hidden)
             assert page.locator("#progress[sse-connect]").count() == (not hidden)
         held.may_answer.set()
-        expect(page.locator("#progress")).to_contain_text("3 of 3 runs ended", timeout=40_000)
+        expect(page.locator("#progress")).to_contain_text("3 of 3 runs finished", timeout=40_000)
         expect(page.locator("#progress")).to_contain_text("100 %")
         expect(page.get_by_role("button", name="Cancel")).to_have_count(0, timeout=20_000)
         assert page.locator("#runs .badge.green").count() == 3
@@ -112,7 +112,7 @@ def test_the_list_shows_pass_rates_with_their_intervals(ran: RanBatches, client:
     low, high = summary["pass_rate_interval"]
     assert f"67 % {low * 100:.0f}–{high * 100:.0f} %, n 21" in shown
     assert "×3 4 stable, 1 flaky, 2 failing" in shown
-    assert "No batch fits" in plain(client.get("/batches", params={"agent_id": "999"}))
+    assert "No batch matches" in plain(client.get("/batches", params={"agent_id": "999"}))
     assert "must be a number" in plain(client.get("/batches", params={"agent_id": "x"}), 422)
 
 
@@ -121,8 +121,8 @@ def test_a_batch_shows_its_figures_why_runs_failed_and_what_they_cost(
 ) -> None:
     shown = plain(client.get(f"/batches/{ran.first}"))
     for words in (
-        *("24 of 24 runs ended", "pass^2", "pass^3", "57 %", "4 stable pass", "1 flaky", "2 stable fail"),
-        *("3 agent 5xx", "wrong action", "as 21 of 24 runs say", "3 repeats"),
+        *("24 of 24 runs finished", "pass^2", "pass^3", "57 %", "4 stable pass", "1 flaky", "2 stable fail"),
+        *("3 agent 5xx", "wrong action", "reported by 21 of 24 runs", "3 repeats"),
     ):
         assert words in shown, words
 
@@ -173,8 +173,8 @@ def test_a_batch_is_cancelled_and_resumed(ran: RanBatches, client: httpx2.Client
     done = client.post(f"/batches/{batch_id}/cancel", data=token)
     assert done.headers["location"] == f"/batches/{batch_id}"
     shown = plain(client.get(f"/batches/{batch_id}"))
-    assert "Cancelled: nothing more is sent" in shown
-    assert "1 of 1 run ended, 1 of them cancelled" in shown
+    assert "The batch is cancelled." in shown
+    assert "1 of 1 run finished, 1 of them cancelled" in shown
     assert ">Resume<" in client.get(f"/batches/{batch_id}").text
     held.may_answer.set()
     assert client.post(f"/batches/{batch_id}/resume", data=token).status_code == 303
@@ -186,7 +186,7 @@ def test_a_batch_is_cancelled_and_resumed(ran: RanBatches, client: httpx2.Client
 def test_a_batch_is_judged_anew(ran: RanBatches, client: httpx2.Client) -> None:
     token = {"csrf": csrf_of(client), "oracle": "present"}
     assert client.post(f"/batches/{ran.first}/judge", data=token).status_code == 303
-    assert "Judged 24 runs anew; 0 verdicts changed." in plain(client.get(f"/batches/{ran.first}"))
+    assert "Judged 24 runs again; 0 verdicts changed." in plain(client.get(f"/batches/{ran.first}"))
 
 
 def test_a_batch_that_is_not_there_or_anothers_is_not_found(client: httpx2.Client) -> None:
@@ -216,7 +216,7 @@ def test_all_who_watch_get_the_same_fragment_written_once(
     ends = {"\n".join(lines[lines.index("event: end") :]) for lines in heard}
     assert len(ends) == 1
     (end,) = ends
-    assert "1 of 1 run ended" in end
+    assert "1 of 1 run finished" in end
     assert csrf_of(client) not in end
 
 
@@ -227,7 +227,7 @@ def test_what_is_wrong_with_a_new_batch_stands_at_its_fields_and_nothing_typed_i
     answer = client.post("/batches/new", data=given | {"csrf": csrf_of(client)})
     shown = plain(answer, 422)
     assert "The batch was not started." in shown
-    assert "choose which agent is run" in shown
+    assert "choose an agent" in shown
     for name in ("agent_id", "dataset_id", "repeats", "concurrency", "cassette", "fault_seed"):
         assert f'id="f-{name}-problem-1"' in answer.text, name
     assert 'value="many"' in answer.text
@@ -248,7 +248,7 @@ def test_an_estimate_says_what_it_rests_on(ran: RanBatches, client: httpx2.Clien
     stranger = ran.api.agent("https://agents.example.com/dispatch", name="Never ran")["id"]
     unknown = plain(client.get("/batches/new", params=asked | {"agent_id": str(stranger)}))
     assert "This agent has not run yet" in unknown
-    assert "Its cost is not known" in unknown
+    assert "Its cost is unknown" in unknown
 
 
 def test_two_batches_are_compared_task_by_task(ran: RanBatches, client: httpx2.Client) -> None:
@@ -258,7 +258,7 @@ def test_two_batches_are_compared_task_by_task(ran: RanBatches, client: httpx2.C
     assert compared["counts"]["fixed"] == 1
     assert "1 ✓ fixed" in shown
     assert "sign-flip test" in shown
-    assert "came out worse" in shown
+    assert "got worse" in shown
     fixed = next(task for task in compared["tasks"] if task["change"] == "fixed")
     pair = fixed["from"]["run_ids"][0], fixed["to"]["run_ids"][0]
     assert f"/compare/runs?from={pair[0]}&amp;to={pair[1]}" in page.text

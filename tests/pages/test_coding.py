@@ -74,14 +74,14 @@ def test_a_run_shows_its_three_results_its_scorers_and_its_change(coded: Coded, 
     assert "<ins>+hello, &lt;i&gt;world&lt;/i&gt;\n</ins>" in page
     assert "<del>-hello\n</del>" in page
     assert "old.txt deleted" in said
-    assert "Something suggests that the grader was to be deceived" in said
+    assert "Possible tampering with the grader" in said
     assert "conftest.py" in said
-    assert "No tool was called" not in said
+    assert "The agent called no tools" not in said
 
 
 def test_a_run_that_changed_nothing_says_so(coded: Coded, person: Signed) -> None:
     said = words(person.text(f"/runs/{coded.idle}"))
-    assert "Nothing was changed." in said
+    assert "The agent changed nothing." in said
     assert "Scorers ✕ did not pass" in said
 
 
@@ -108,7 +108,7 @@ def test_scenarios_are_listed_and_found_by_name(coded: Coded, person: Signed) ->
     assert "greeting" in said
     assert "2 files" in said
     assert "greeting.txt should greet the <b>world</b>." in said
-    assert "No scenarios like that" in words(person.text("/coding?q=nowhere"))
+    assert "No scenarios match this filter" in words(person.text("/coding?q=nowhere"))
 
 
 def test_a_scenario_is_made_changed_and_deleted_as_text(coded: Coded, person: Signed) -> None:
@@ -134,7 +134,7 @@ def test_a_scenario_is_made_changed_and_deleted_as_text(coded: Coded, person: Si
 
 def test_a_scenario_names_what_only_grading_brings(coded: Coded, person: Signed) -> None:
     said = words(person.text(f"/coding/{coded.scenario}"))
-    assert "Files that only grading brings /tests/secret.txt" in said
+    assert "Files added for grading only /tests/secret.txt" in said
     assert "greets command cat greeting.txt; grep -q world greeting.txt (at most 900 s)" in said
 
 

@@ -113,7 +113,7 @@ def test_every_problem_is_shown_at_once_and_at_its_cell(visit: Visit, agent: dic
     told = visit.sends("/datasets/check", ("tasks.csv", BROKEN), 422, agent_id=str(agent["id"])).text
     words = seen(told)
     assert "the column `user` is missing" in words
-    assert "notes is no column of a task." in words
+    assert "notes is not a column of a task." in words
     assert "JSON needs double quotes" in words
     assert "did you mean `cancel_order`?" in words
     row = told[told.index("Cancel 7") : told.index("Cancel 8")]
@@ -213,7 +213,7 @@ def test_a_large_file_is_looked_at_by_a_helper_process_and_then_stored(visit: Vi
 @pytest.mark.parametrize(
     ("file", "fields", "words"),
     [
-        (None, {}, "There is nothing to read yet"),
+        (None, {}, "Drop a file here, choose one, or paste its text."),
         (("tasks.csv", b""), {}, "the file is empty"),
         (("tasks.xlsx", b"PK\x03\x04xl/"), {}, "Excel workbook"),
         (("tasks.csv", b"a,b\n1,2\n"), {}, "names none of the columns"),
@@ -300,9 +300,9 @@ def test_the_list_is_filtered_by_name_and_agent(
     visit: Visit, example: dict[str, Any], agent: dict[str, Any]
 ) -> None:
     assert "Refund tasks.csv" in visit.reads("/datasets?words=refund+TASKS")
-    assert "No dataset fits this" in visit.reads("/datasets?words=100%25_nothing")
+    assert "No dataset matches these filters" in visit.reads("/datasets?words=100%25_nothing")
     assert "Refund tasks.csv" in visit.reads(f"/datasets?agent_id={agent['id']}")
-    assert "No dataset fits this" in visit.reads("/datasets?agent_id=99999")
+    assert "No dataset matches these filters" in visit.reads("/datasets?agent_id=99999")
 
 
 @pytest.mark.parametrize(
@@ -325,8 +325,8 @@ def test_tasks_are_filtered(
 
 
 def test_no_task_fits(visit: Visit, example: dict[str, Any]) -> None:
-    assert "No task fits this" in visit.reads(f"/datasets/{example['id']}?oracle=no&axis=state")
-    assert "No task fits this" in visit.reads(f"/datasets/{example['id']}?words=%25")
+    assert "No task matches these filters" in visit.reads(f"/datasets/{example['id']}?oracle=no&axis=state")
+    assert "No task matches these filters" in visit.reads(f"/datasets/{example['id']}?words=%25")
     visit.reads("/datasets/987654", 404)
     visit.reads("/tasks/987654", 404)
 
@@ -380,7 +380,7 @@ def test_a_large_world_makes_no_large_page(visit: Visit, api: Api) -> None:
     made = api.post("/api/datasets", {"name": "wide", "rows": [{"user": "Refund 1", "state": world}]}, 201)
     page = visit.reads(f"/tasks/{made['task_ids'][0]}")
     assert len(page) < 250_000
-    assert "80 more are in the download." in seen(page)
+    assert "80 more in the downloaded seed." in seen(page)
     seed = visit.client.get(f"/tasks/{made['task_ids'][0]}/seed.json").json()
     assert seed["initial_state"] == world
 

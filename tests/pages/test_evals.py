@@ -127,7 +127,7 @@ def test_what_is_typed_is_checked_line_by_line_and_nothing_is_stored(client: htt
     assert "line 3, column 1: /risk_level" in said
     assert "expected_behavior" in said
     assert "2 problems" in said or "3 problems" in said
-    assert "It is sound" in words(client.post("/evals/scenarios/check", data={"text": SOUND}))
+    assert "The scenario is valid" in words(client.post("/evals/scenarios/check", data={"text": SOUND}))
     as_json = '{\n"name": "x",\n"risk_level": "enormous"}'
     assert "line 3, column 1: /risk_level" in words(
         client.post("/evals/scenarios/check", data={"text": as_json})
@@ -179,7 +179,7 @@ def test_scenarios_are_found_by_words_and_risk(client: httpx2.Client) -> None:
     assert "Refund above the limit" in words(client.get("/evals/scenarios?q=ABOVE+the&risk=critical&agent="))
     nothing = words(client.get("/evals/scenarios?q=above&risk=low"))
     assert "Refund above the limit" not in nothing
-    assert "No scenarios like that" in nothing
+    assert "No scenarios match these filters" in nothing
 
 
 # -- drafts
@@ -203,7 +203,7 @@ def test_a_draft_from_telemetry_is_corrected_and_adopted_or_dismissed(
     assert "Nothing is paid out twice" in words(client.get(adopted.headers["location"]))
     assert client.post(f"/evals/drafts/{second}/dismiss").status_code == 303
     assert first not in client.get("/evals/drafts").text
-    assert "It was dismissed" in words(client.get(f"/evals/drafts/{second}"))
+    assert "This draft was dismissed" in words(client.get(f"/evals/drafts/{second}"))
     desk.api.client.delete(f"{V1}/scenarios/{adopted.headers['location'].rpartition('/')[2]}")
 
 
@@ -236,7 +236,7 @@ def test_the_builder_says_what_a_matrix_takes_and_could_find_before_it_starts(
     assert "matches 2 of 5 times or less" in said
     once = words(client.post("/evals/new/forecast", data=chosen | {"repeats": "1"}))
     assert "Runs 20 " in once
-    assert "cannot be told from noise by its shift" in once
+    assert "its shift cannot be told from noise" in once
     wrong = words(client.post("/evals/new/forecast", data={"repeats": "x"}))
     assert "/repeats" in wrong
     assert len(desk.api.get(f"{V1}/matrix")["items"]) == before
@@ -258,7 +258,7 @@ def test_the_list_tells_of_each_matrix_with_its_intervals(client: httpx2.Client,
     for each in ("4 scenarios × 4 variations × 3", "72 runs", "completed", "24/24", desk.matrix_id[:12]):
         assert each in said
     assert re.search(r"100 % \d+–100 %, 24/24", said)
-    assert "No matrices like that" in words(client.get("/evals?status=cancelled"))
+    assert "No matrices match these filters" in words(client.get("/evals?status=cancelled"))
     assert desk.matrix_id in client.get("/evals?agent=&status=&before=").text
 
 
@@ -316,7 +316,7 @@ def test_a_cell_puts_baseline_and_variation_side_by_side_and_says_what_moved(
         '"proceed" × 3',
         "Flagged for review: shift 0.60 is above 0.5",
         "The baselines agree with each other",
-        "What was injected, word for word",
+        "Injected text",
     ):
         assert each in said
     assert len(re.findall(r'href="/runs/\d+"', answered.text)) == 9
@@ -345,7 +345,7 @@ def test_the_figures_over_time_stand_as_text_beside_their_lines(client: httpx2.C
     assert "Runs 72 of 4 scenarios" in said
     assert answered.text.count('<svg class="chart"') == 4
     assert re.search(r"\d{4}-\d\d-\d\d 1\.00 0\.\d\d–1\.00 24", said)
-    assert "No eval runs in that time" in words(client.get("/evals/summary?agent=999"))
+    assert "No eval runs in this period" in words(client.get("/evals/summary?agent=999"))
 
 
 # -- roles
@@ -396,13 +396,13 @@ def test_one_builds_a_matrix_watches_it_and_goes_from_cell_to_cell_by_keys(
         page = visitor.opens("/evals/new")
         page.get_by_label("All 4 scenarios").uncheck()
         page.get_by_label(NAMES[0]).check()
-        page.get_by_label("Repeats of a cell").fill("2")
+        page.get_by_label("Repeats per cell").fill("2")
         page.get_by_text("20 runs").or_(page.get_by_text("20", exact=True)).first.wait_for()
         desk.agent.may_answer.clear()
         holding.set()
         page.get_by_role("button", name="Start").click()
         page.wait_for_url(re.compile(r"/evals/mtx_"))
-        page.get_by_text("It still runs").wait_for()
+        page.get_by_text("The matrix is still running").wait_for()
         assert page.get_by_role("button", name="Cancel").is_visible()
         holding.clear()
         desk.agent.may_answer.set()
@@ -416,7 +416,7 @@ def test_a_question_that_is_given_up_for_a_newer_one_is_no_complaint(browser: Br
         page.route("**/evals/new/forecast", lambda route: None)  # it is never answered
         for repeats in ("2", "3"):
             with page.expect_request("**/evals/new/forecast"):
-                page.get_by_label("Repeats of a cell").fill(repeats)
+                page.get_by_label("Repeats per cell").fill(repeats)
 
 
 def _walks_by_keys(page: Page) -> None:
@@ -446,7 +446,7 @@ def test_problems_appear_while_one_types_and_go_when_they_are_mended(browser: Br
         text.fill(sound.replace("risk_level: high", "risk_level: enormous"))
         page.get_by_text("line 3, column 1: /risk_level").wait_for()
         text.fill(sound)
-        page.get_by_text("It is sound").wait_for()
+        page.get_by_text("The scenario is valid").wait_for()
         page.get_by_role("button", name="Save").click()
         page.get_by_text("The scenario is stored").wait_for()
         page.once("dialog", lambda dialog: dialog.accept())
@@ -508,7 +508,7 @@ def test_an_empty_installation_says_what_to_do_next(
                 ("/evals", "No matrices yet", "/evals/new"),
                 ("/evals/scenarios", "No scenarios yet", "/evals/scenarios/new"),
                 ("/evals/drafts", "No drafts to show", None),
-                ("/evals/summary", "No eval runs in that time", "/evals/new"),
+                ("/evals/summary", "No eval runs in this period", "/evals/new"),
                 ("/evals/new", "A matrix needs scenarios", "/evals/scenarios/new"),
             ):
                 page = visitor.opens(path)

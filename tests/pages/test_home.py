@@ -42,7 +42,7 @@ def test_the_example_is_made_by_one_press_and_shows_a_pass_and_a_failure(
 ) -> None:
     with person(browser, empty) as visitor:
         page = visitor.opens("/")
-        page.get_by_role("button", name="Make the example agent and its tasks").click()
+        page.get_by_role("button", name="Create the example agent and its tasks").click()
         page.get_by_text("Nothing has run yet.").wait_for()
         start = page.get_by_role("link", name="Run 5 tasks with Example agent")
         assert "/batches/new?agent_id=1&dataset_id=1" in str(start.get_attribute("href"))
@@ -101,8 +101,8 @@ def test_home_says_what_ran_with_its_interval(api: Api) -> None:
     with signed_in(api) as visitor:
         shown = words(visitor.text("/"))
     assert "Batch 1 Support desk v1 ● completed 100 % 34–100 %, n 2" in shown
-    assert "Nothing waits." in shown
-    assert "Make the example" not in shown
+    assert "Nothing to review." in shown
+    assert "Create the example" not in shown
 
 
 def test_what_is_worth_a_look_names_the_run(api: Api) -> None:
@@ -110,7 +110,7 @@ def test_what_is_worth_a_look_names_the_run(api: Api) -> None:
         api.ended(api.start_batch(agent.url, agent={"name": "<b>Broken</b>"}))
     with signed_in(api) as visitor:
         page = visitor.text("/")
-    assert "agent_bad_response ended 1 run; the last was run 3" in words(page)
+    assert "agent_bad_response ended 1 run, most recently run 3" in words(page)
     assert "<b>Broken" not in page
 
 
@@ -118,7 +118,7 @@ def test_what_is_worth_a_look_names_the_run(api: Api) -> None:
 def test_a_viewer_makes_nothing(empty: Api, path: str) -> None:
     with signed_in(empty, as_viewer(empty)) as visitor:
         assert visitor.post(path).status_code == 403
-        assert "Make the example" not in visitor.text("/")
+        assert "Create the example" not in visitor.text("/")
 
 
 @pytest.mark.slow

@@ -106,7 +106,7 @@ def test_where_one_judge_has_read_a_batch_the_page_says_how_to_have_another(
     judged: tuple[Api, int], owner: httpx2.Client
 ) -> None:
     text = owner.get(f"/batches/{judged[1]}/judges").text
-    assert "Only one judge model has read runs of this batch" in text
+    assert "Only one judge model has judged runs of this batch" in text
 
 
 def test_another_model_reads_a_run_and_what_is_wrong_with_its_name_is_said(
@@ -126,7 +126,7 @@ def test_two_judges_stand_side_by_side(judged: tuple[Api, int], owner: httpx2.Cl
     assert "Compare them" in owner.get(f"/batches/{batch_id}").text
     names = [each["judge"] for each in api.get(f"/api/batches/{batch_id}/judges")["items"]]
     text = owner.get(f"/batches/{batch_id}/judges", params={"first": names[0], "second": names[1]}).text
-    assert "Where they differ" in text
+    assert "Disagreements" in text
     assert f'href="/runs/{run_of(judged)["id"]}"' in text
     wrong = owner.get(f"/batches/{batch_id}/judges", params={"first": names[0], "second": HOSTILE}).text
     assert "has judged no run of this batch" in wrong

@@ -53,7 +53,7 @@ def test_a_run_leads_to_its_exchanges(api: Api, owner: httpx2.Client) -> None:
     task_id = api.dataset(agent_id=agent_id)["task_ids"][0]
     run = api.post("/api/runs", {"mode": "manual", "agent_id": agent_id, "task_ids": [task_id]}, 201)
     assert f'href="/runs/{run["id"]}/exchanges"' in owner.get(f"/runs/{run['id']}").text
-    assert "No model was asked for this run" in owner.get(f"/runs/{run['id']}/exchanges").text
+    assert "This run asked no model" in owner.get(f"/runs/{run['id']}/exchanges").text
 
 
 def test_a_budget_is_asked_for_in_the_form_and_refused_at_its_field(owner: httpx2.Client) -> None:

@@ -66,14 +66,14 @@ def test_the_cost_is_said_before_the_model_is_asked_and_shown_after(
     form = FORM | {"agent_id": agent_id, "max_cost_usd": "1.5"}
     shown = visit.post("/worlds", form)
     assert shown.status_code == 200
-    assert "A model will be asked" in words(shown.text)
+    assert "This asks a model" in words(shown.text)
     assert api.get("/api/seed-sessions")["items"] == []
     made = visit.post("/worlds", form | {"seen_tokens": seen_tokens(shown.text)})
     assert made.status_code == 303
     place = made.headers["location"].split("?")[0]
     page = words(visit.text(place))
     assert "of $1.50, 1 question" in page
-    assert "The rows take about 1 question" in page
+    assert "The rows need about 1 question" in page
     refined = visit.post(f"{place}/refine", {"prompt": "somebody reads Joyce instead", "revision": "1"})
     assert refined.status_code == 303
     assert "Ulysses" in visit.text(place)
@@ -105,7 +105,7 @@ def test_a_budget_is_set_and_missing_rows_are_made(api: Api, agent_id: str, visi
     in_review(api, str(session["id"]))
     page = words(visit.text(place))
     assert "is used up" in page
-    assert "Make the missing rows" in page
+    assert "Generate the missing rows" in page
     again = visit.post(f"{place}/resume", {"budget": "yes", "max_model_tokens": "100"})
     assert again.status_code == 422
     assert "has spent its budget" in words(again.text)
@@ -134,9 +134,9 @@ def test_the_parts_of_a_model_are_legible(api: Api, agent_id: str, browser: Brow
         page = somebody.opens("/worlds/new")
         page.get_by_label("For the agent").select_option(agent_id)
         page.get_by_label("Name", exact=True).fill("By a model")
-        page.get_by_label("Made by").select_option("model")
-        page.get_by_role("button", name="Make the world").click()
-        expect(page.get_by_text("A model will be asked")).to_be_visible()
+        page.get_by_label("Author").select_option("model")
+        page.get_by_role("button", name="Create the world").click()
+        expect(page.get_by_text("This asks a model")).to_be_visible()
         if SHOTS:
             page.screenshot(path=f"{SHOTS}/model-world-new.png", full_page=True)
         page.get_by_role("button", name="Ask the model").click()

@@ -64,7 +64,7 @@ def test_somebody_signs_in_at_the_issuer_and_is_who_it_says(browser: Browser, ap
 def test_a_code_is_good_once_and_only_in_the_browser_that_asked_for_it(api: Api) -> None:
     browser, back = begun(api, "/review")
     with httpx2.Client(base_url=api.url) as other:
-        assert "not begun in this browser" in other.get(back.raw_path.decode()).text
+        assert "did not start in this browser" in other.get(back.raw_path.decode()).text
     done = browser.get(back.raw_path.decode())
     assert (done.status_code, done.headers["location"]) == (303, "/review")
     assert browser.get("/review").status_code == 200
@@ -75,7 +75,7 @@ def test_a_code_is_good_once_and_only_in_the_browser_that_asked_for_it(api: Api)
 def test_another_state_is_refused(api: Api) -> None:
     browser, back = begun(api)
     answered = browser.get("/sign-in/oidc", params={"code": back.params["code"], "state": "made-up"})
-    assert (answered.status_code, "not begun" in answered.text) == (401, True)
+    assert (answered.status_code, "did not start" in answered.text) == (401, True)
     browser.close()
 
 
@@ -85,7 +85,7 @@ def test_another_state_is_refused(api: Api) -> None:
         ({"nonce": "another"}, "not issued for this sign-in"),
         ({"nonce": None}, "not issued for this sign-in"),
         ({"aud": "another-client"}, "not meant for this server"),
-        ({"azp": "another-client"}, "issued to another client"),
+        ({"azp": "another-client"}, "issued to a different client"),
         ({"exp": 1}, "expired"),
         ({"role": "king"}, "must be or contain one of"),
         ({"iss": "https://elsewhere.example"}, "does not trust"),

@@ -59,7 +59,7 @@ def test_a_pending_run_begins_with_its_reason_and_the_rule_that_was_not_read(
     text = text_of(client, f"/runs/{judged.unenforced}")
     parts = [
         SAYS,
-        "Why it waits for a person",
+        "Why this run is pending",
         "rule not enforced",
         f'The rule "{RULE}" was not enforced',
         "What to do: Reword the rule",

@@ -60,12 +60,12 @@ def made(api: Api, behavior: str = PRECIOUS) -> tuple[Any, Any]:
 def test_rules_are_asked_for_accepted_and_taken_back(api: Api, visitor: Signed) -> None:
     _, dataset = made(api)
     base = f"/datasets/{dataset['id']}/rules"
-    assert "Nothing was asked for yet" in visitor.text(base)
+    assert "No rules have been proposed yet" in visitor.text(base)
     assert visitor.post(base).status_code == 303
     page = visitor.text(base)
     assert PRECIOUS in words(page)
     assert "<b>goods" not in page
-    assert "1 answered otherwise with it" in words(page)
+    assert "With the rule, 1 got a different reply" in words(page)
     (rule_id,) = re.findall(rf"{base}/(\d+)/accept", page)
     assert visitor.post(f"{base}/{rule_id}/accept").status_code == 303
     assert "in force" in words(visitor.text(base))
@@ -84,9 +84,8 @@ def test_every_sentence_is_shown_as_it_is_read_and_ticked_rules_are_accepted_tog
     assert "read as: run_close fails when the order's amount is more than 70." in words(page)
     assert visitor.post(base, {"sentence": [PRECIOUS, SECOND]}).status_code == 303
     page = visitor.text(base)
-    assert (
-        "as a sentence: run_close fails with needs_clerk unless the order's amount is less than 50."
-        in words(page)
+    assert "in words: run_close fails with needs_clerk unless the order's amount is less than 50." in words(
+        page
     )
     ids = re.findall(r'name="rule_id" value="(\d+)"', page)
     assert len(ids) == 2
@@ -100,7 +99,7 @@ def test_every_sentence_is_shown_as_it_is_read_and_ticked_rules_are_accepted_tog
 def test_a_plan_is_proposed_where_it_is_a_guess_and_kept_by_a_person(api: Api, visitor: Signed) -> None:
     agent, dataset = made(api)
     tools = f"/agents/{agent['id']}/tools"
-    assert "Let the model propose a plan" in visitor.text(f"{tools}?tool=run_close")
+    assert "Ask a model to propose a plan" in visitor.text(f"{tools}?tool=run_close")
     shown = visitor.post(f"{tools}/run_close/propose", {"task": dataset["task_ids"][0]})
     assert shown.status_code == 200
     assert "It <i>closes</i>." in words(shown.text)
@@ -130,5 +129,5 @@ def test_both_pages_hold_what_a_reader_needs(api: Api, browser: Browser) -> None
     with person(browser, api) as reader:
         check_page(reader, f"/datasets/{dataset['id']}/rules", "rules")
         page = reader.opens(f"/agents/{agent['id']}/tools?tool=run_close")
-        page.get_by_role("button", name="Let the model propose a plan").click()
+        page.get_by_role("button", name="Ask a model to propose a plan").click()
         page.get_by_role("button", name="Keep this plan").wait_for()

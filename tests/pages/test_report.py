@@ -122,7 +122,7 @@ def test_each_run_has_its_calls_changes_and_reasons(report: str) -> None:
     for words in ("refund_order", "order.4521.status", "<del>", "<ins>", "Refund #4521, but do nothing."):
         assert words in report, words
     first, second = report.index("do nothing."), report.index("Refund order #4521.")
-    assert first < second, "failures come first"
+    assert first < second, "Failures come first"
 
 
 def test_the_file_opens_from_disk_and_its_links_lead_to_the_steps(
@@ -141,7 +141,7 @@ def test_the_file_opens_from_disk_and_its_links_lead_to_the_steps(
         assert not serious(page)
     assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
     page.locator("table.list tbody a").first.click()
-    assert page.locator(".reported").first.locator("h3", has_text="What happened").is_visible()
+    assert page.locator(".reported").first.locator("h3", has_text="Steps").is_visible()
     assert not complaints
     assert page.title().startswith("Refunds <i>, batch")
 
@@ -160,7 +160,7 @@ def test_a_file_is_no_larger_than_asked_and_says_what_is_missing(api: Api, clien
         api.ended(made)
     told = api.get(f"/api/batches/{made}/report/contents", max_mb=1)
     assert told["is_cut"]
-    assert "Not all of it fits" in client.get(f"/report/{made}", params={"max_mb": 1}).text
+    assert "does not fit into" in client.get(f"/report/{made}", params={"max_mb": 1}).text
     file = client.get(f"/report/{made}/file", params={"max_mb": 1}).text
     assert len(file.encode()) <= 1_000_000
     assert "characters more" in file
@@ -191,4 +191,4 @@ def test_the_report_of_a_matrix_has_its_heatmap(api: Api, client: httpx2.Client)
 def test_a_heatmap_that_is_too_large_for_the_file_is_told_of() -> None:
     left_out = {"untraced": 0, "unlisted": 0, "heatmap": True}
     told = render("report_end.html", {"head": {"most_steps": 200}, "left_out": left_out})
-    assert "The heatmap, which has too many cells" in told
+    assert "The heatmap, because it has too many cells" in told

@@ -124,7 +124,7 @@ def test_a_viewer_sees_the_evidence_and_no_button(api: Api) -> None:
     review_id = waiting(api, kind="task_verdict")[0]["id"]
     with signed_in(api, "viewer") as viewer:
         text = viewer.get(f"/review/{review_id}").text
-        assert "a contributor decides" in text
+        assert "You need the contributor role to decide" in text
         assert "/verdict" not in text
         assert "hx-post" not in text
         assert 'name="id"' not in viewer.get("/review").text
@@ -197,7 +197,7 @@ def test_filters_that_mean_nothing_are_named_and_an_empty_list_says_so(api: Api)
         wrong = client.get("/review?kind=shfit&status=x")
         assert wrong.status_code == 422
         assert "shfit" in wrong.text
-        assert "Nothing here matches" in client.get("/review?kind=judge_error").text
+        assert "No item matches" in client.get("/review?kind=judge_error").text
 
 
 def test_more_than_one_voice_and_blind_items(api: Api) -> None:
@@ -211,13 +211,13 @@ def test_more_than_one_voice_and_blind_items(api: Api) -> None:
         sent(client, f"/review/{review_id}/verdict", {"verdict": "FAIL", "note": "ann's reason"})
         sent(client, "/review/as", {"name": "bo"})
         text = client.get(f"/review/{review_id}").text
-        assert "You decide without" in text
+        assert "Hidden until you decide:" in text
         assert "ann&#39;s reason" not in text
         assert "No oracle says" not in text
         assert "one of 2 voices" in text
         answered = sent(client, f"/review/{review_id}/verdict", {"verdict": "PASS"})
         assert answered.status_code == 303
-        assert "People disagree" in client.get("/review").text
+        assert "The reviewers disagree" in client.get("/review").text
         assert "ann&#39;s reason" in client.get(f"/review/{review_id}").text
     assert item(api, review_id)["status"] == "disputed"
 

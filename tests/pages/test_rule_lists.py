@@ -47,7 +47,7 @@ def visitor(api: Api) -> Iterator[Signed]:
 def test_an_agents_rules_are_listed_as_yaml(visitor: Signed) -> None:
     page = visitor.text("/agents/1")
     said = words(page)
-    assert "Rules of its backend" in said
+    assert "Backend rules" in said
     assert "pending-only require cancel_order name: pending-only form: require" in said
     assert "expression: order.status == 'pending'" in said
     assert HOSTILE not in page
@@ -55,7 +55,7 @@ def test_an_agents_rules_are_listed_as_yaml(visitor: Signed) -> None:
 
 def test_a_task_shows_the_rules_of_its_agent_its_own_and_what_it_switches_off(visitor: Signed) -> None:
     said = words(visitor.text("/tasks/1"))
-    assert "names: [amount] the task's" in said
+    assert "names: [amount] task" in said
     assert "expression: order.status == 'pending' the agent's" in said
     assert "switched off" in said
     said = words(visitor.text("/tasks/2"))

@@ -67,7 +67,7 @@ def test_a_filter_is_in_the_address_and_words_are_typed_after_a_slash(
         page.keyboard.type("BRACKETS ARE NOT SAID")
         page.keyboard.press("Enter")
         page.wait_for_url("**/runs?verdict=FAIL&q=*")
-        assert "No run's user says" in page.inner_text("main")
+        assert "No run has a user request with" in page.inner_text("main")
         page.get_by_role("link", name="Clear", exact=True).click()
         page.wait_for_url(f"{ran.api.url}/runs")
 
@@ -105,13 +105,13 @@ def test_filters_by_number_meet(ran: RanBatches, client: httpx2.Client) -> None:
     page = client.get("/runs", params={"batch_id": ran.first, "task_id": task_id, "agent_id": ran.agent_id})
     assert sorted(listed(page)) == [run["id"] for run in runs if run["task_id"] == task_id]
     assert listed(client.get("/runs", params={"batch_id": ran.second + 1})) == []
-    assert "No run fits" in client.get("/runs", params={"dataset_id": ran.dataset_id + 9}).text
+    assert "No run matches" in client.get("/runs", params={"dataset_id": ran.dataset_id + 9}).text
 
 
 def test_words_of_the_user_are_found_in_any_case(ran: RanBatches, client: httpx2.Client) -> None:
     page = client.get("/runs", params={"q": "a CRACK and"})
     assert len(listed(page)) == 4
-    assert "Looked through 32 runs" in page.text
+    assert "Searched 32 runs" in page.text
 
 
 def test_what_cannot_be_asked_is_said_all_at_once(client: httpx2.Client) -> None:

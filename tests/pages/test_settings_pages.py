@@ -45,15 +45,15 @@ def test_a_key_is_made_shown_once_used_and_revoked(browser: Browser, api: Api) -
         page = visitor.opens("/settings/keys")
         page.get_by_label("Name").fill(HOSTILE)
         page.get_by_label("Role").select_option("viewer")
-        page.get_by_role("button", name="Make it").click()
-        expect(page.get_by_text("never again")).to_be_visible()
+        page.get_by_role("button", name="Create key").click()
+        expect(page.get_by_text("not shown again")).to_be_visible()
         key = page.locator("#new-key").inner_text()
         assert httpx2.get(f"{api.url}/api/runs", headers={"X-API-Key": key}).status_code == 200
         page = visitor.opens("/settings/keys")
         assert key not in page.content()
         page.on("dialog", lambda dialog: dialog.accept())
         page.get_by_role("button", name=f"Revoke {HOSTILE}").click()
-        expect(page.get_by_text("is refused from now on")).to_be_visible()
+        expect(page.get_by_text("is revoked")).to_be_visible()
         assert httpx2.get(f"{api.url}/api/runs", headers={"X-API-Key": key}).status_code == 401
 
 
@@ -116,7 +116,7 @@ def test_a_credential_is_written_and_never_shown(api: Api) -> None:
 
 def test_an_endpoint_shows_its_state_and_tools_and_is_asked_again(api: Api, endpoint_id: str) -> None:
     with signed_in(api) as client:
-        assert "as accepted" in client.get("/settings/endpoints").text
+        assert "no drift" in client.get("/settings/endpoints").text
         place = f"/settings/endpoints/{endpoint_id}"
         assert "get_order" in client.get(place).text
         assert sent(client, f"{place}/discover").headers["location"] == place
@@ -133,8 +133,8 @@ def test_an_endpoint_that_is_away_says_so(api: Api) -> None:
     with signed_in(api) as client:
         answered = sent(client, f"/settings/endpoints/{made['id']}/discover")
         assert answered.status_code == 422
-        assert "could not be asked" in answered.text
-        assert "did not answer" in client.get("/settings/endpoints").text
+        assert "Tool discovery failed" in answered.text
+        assert "discovery failed" in client.get("/settings/endpoints").text
         assert sent(client, f"/settings/endpoints/{made['id']}/delete").status_code == 303
 
 
@@ -154,7 +154,7 @@ def test_cassettes_are_imported_downloaded_verified_and_deleted(api: Api) -> Non
         assert imported(RECORDED).status_code == 303
         assert "night" in client.get("/settings/cassettes").text
         assert client.get("/settings/cassettes/night/export").json()["tool"] == "ping"
-        assert "Nothing was asked" in sent(client, "/settings/cassettes/night/verify").text
+        assert "No call was repeated" in sent(client, "/settings/cassettes/night/verify").text
         assert sent(client, "/settings/cassettes/night/delete").status_code == 303
         assert client.get("/settings/cassettes/night/export").status_code == 404
 
@@ -173,10 +173,10 @@ def test_the_server_page_says_how_it_does(api: Api) -> None:
     with signed_in(api, "viewer") as client:
         text = client.get("/settings/server").text
         assert "SQLite" in text
-        assert "No model is set up" in text
+        assert "No model gateway is set up" in text
         code = client.get("/settings/server/code").text
         assert "badge" in code
-        assert "<dt>Workspaces</dt>" in code or "not run here" in code
+        assert "<dt>Workspaces</dt>" in code or "disabled" in code
 
 
 def test_a_viewer_sees_what_a_viewer_may_and_no_button(api: Api, endpoint_id: str) -> None:

@@ -64,15 +64,15 @@ def test_a_step_tells_its_rule_in_words_its_number_and_what_it_changed(
 ) -> None:
     run_id = traced.runs["Refund"]
     injected = text_of(client, f"/runs/{run_id}/steps/3")
-    assert "injected 502 call 1 of 2 of this tool" in injected
+    assert "injected 502 call 1 of 2 to this tool" in injected
     assert "On the 1st call of refund_order, answer 502" in injected
     assert "This stepchanged nothing" in injected
     repaired = text_of(client, f"/runs/{run_id}/steps/4")
     assert "call 2 of 2" in repaired
     assert 'status "shipped" → "refunded"' in repaired
     assert "flag + refund_told" in text_of(client, f"/runs/{run_id}/steps/5")
-    assert "as it was at the start" in text_of(client, f"/runs/{run_id}/steps/0")
-    assert "Nothing has been changed up to here" in text_of(client, f"/runs/{run_id}/steps/1")
+    assert "at the start" in text_of(client, f"/runs/{run_id}/steps/0")
+    assert "No changes up to this step" in text_of(client, f"/runs/{run_id}/steps/1")
 
 
 def test_an_entity_has_its_history(client: httpx2.Client, traced: Traced) -> None:
@@ -96,14 +96,14 @@ def test_a_step_can_be_linked_to_and_one_that_is_not_there_is_said(
 
 def test_a_run_without_a_call_says_so(client: httpx2.Client, traced: Traced) -> None:
     text = text_of(client, f"/runs/{traced.runs['Nothing']}")
-    assert "No tool was called" in text
+    assert "The agent called no tools" in text
     assert "odyssey_proxy_url" in text
-    assert "The answer" in text
+    assert "Answer" in text
 
 
 def test_a_run_that_broke_opens_where_it_broke(client: httpx2.Client, traced: Traced) -> None:
     text = text_of(client, f"/runs/{traced.runs['Broken']}")
-    assert "How it ended" in text
+    assert "Error" in text
     assert "there is nothing to judge" in text
 
 
@@ -207,7 +207,7 @@ def test_only_who_may_judges_anew(client: httpx2.Client, traced: Traced) -> None
     with traced.signed_in(key) as viewer:
         page = viewer.get(f"/runs/{run_id}").text
         assert "Re-judge" not in page
-        assert "You see it otherwise" not in page
+        assert "Do you disagree" not in page
         token = re.search(r'X-Csrf": "([0-9a-f]+)"', page)
         assert token is not None
         for act in ("judge", "cancel", "verdict"):
@@ -223,7 +223,7 @@ def test_a_person_may_see_it_otherwise(client: httpx2.Client, traced: Traced) ->
     given = {"csrf": csrf[1], "verdict": "PASS", "note": "nothing was to be done"}
     assert client.post(f"/runs/{run_id}/verdict", data=given).status_code == 303
     text = text_of(client, f"/runs/{run_id}")
-    assert "a person says ✓pass" in text
+    assert "reviewer verdict: ✓pass" in text
     assert "nothing was to be done" in text
     assert f"/review/rev_run_{run_id}" in client.get(f"/runs/{run_id}").text
     pending = client.get(f"/runs/{traced.runs['Many']}").text
@@ -244,7 +244,7 @@ def test_a_person_reads_a_run_with_keys(browser: Browser, traced: Traced) -> Non
         expect(page.locator("#trace-position")).to_have_text("step 4 of 5")
         assert page.url.endswith("#s=4")
         page.keyboard.press("Home")
-        expect(step).to_have_text("What was asked")
+        expect(step).to_have_text("Request")
         page.keyboard.press("f")
         expect(step).to_have_text("Step 3: refund_order")
         page.keyboard.press("w")
@@ -259,7 +259,7 @@ def test_a_person_reads_a_run_with_keys(browser: Browser, traced: Traced) -> Non
         visitor.opens(f"/runs/{run_id}?x#s=2")
         expect(step).to_have_text("Step 2: get_order")
         page.locator("#world").get_by_text("order 4521").click()
-        expect(page.locator("#world")).to_contain_text("its history")
+        expect(page.locator("#world")).to_contain_text("history")
 
 
 @pytest.mark.slow
@@ -278,7 +278,7 @@ def test_a_long_timeline_is_moved_through_window_by_window(browser: Browser, tra
         expect(page.locator("#step h2")).to_have_text("Step 200: get_order")
         expect(page.locator("#trace-lines")).to_have_attribute("data-start", "200")
         page.keyboard.press("End")
-        expect(page.locator("#step h2")).to_have_text("The answer")
+        expect(page.locator("#step h2")).to_have_text("Answer")
         whole = page.evaluate("document.querySelector('#trace-lines').scrollHeight")
         assert abs(whole - 252 * 28) < 40  # the scroll bar tells how long it is
         page.evaluate("document.querySelector('#trace-lines').scrollTop = 0")
@@ -307,7 +307,7 @@ def test_a_run_that_still_goes_is_followed(
         api.start_batch(agent.url, {"user": "Slow going.", "state": STATE})
         with person(browser, api) as visitor:
             page = visitor.opens("/runs/1")
-            expect(page.locator("#trace-live")).to_contain_text("This run still goes")
+            expect(page.locator("#trace-live")).to_contain_text("This run is still running")
             expect(page.locator("#s-1")).to_be_visible()  # its first call, when it came
             agent.may_answer.set()
             expect(page.locator("#s-end")).to_be_visible()

@@ -75,7 +75,7 @@ def test_the_whole_flow_works_without_scripts(api: Api, agent_id: str, visit: Si
 
     page = visit.text(at)
     assert "order" in words(page)
-    assert "To look at" in words(page)
+    assert "Advisories" in words(page)
     seen = fields_of(page, f"{at}/refine")
     assert seen["revision"] == "1"
     unknown = visit.post(f"{at}/refine", seen | {"prompt": f"frobnicate {HOSTILE}"})
@@ -123,7 +123,7 @@ def test_a_viewer_looks_and_is_offered_nothing_to_change(api: Api, agent_id: str
     with signed_in(api, viewer) as visit:
         page = visit.text(f"/worlds/{session}")
         assert 'method="post"' not in page.replace("/sign-out", "")
-        assert "To look at" in words(page)
+        assert "Advisories" in words(page)
         assert visit.post(f"/worlds/{session}/continue").status_code == 403
         assert visit.client.get("/worlds/new").status_code == 403
 
@@ -201,14 +201,14 @@ def _walk(page: Page, agent_id: str) -> None:
     page.get_by_label("Rows of bucket 1").fill("3")
     page.get_by_label("Rows of bucket 2").fill("2")
     page.get_by_label("Rows of bucket 3").fill("2")
-    page.get_by_role("button", name="Make the world").click()
+    page.get_by_role("button", name="Create the world").click()
     expect(page.get_by_role("heading", name="By hand")).to_be_visible()
-    page.get_by_label("Change the world by a sentence").fill("add 3 cancelled orders")
+    page.get_by_label("Describe the change in a sentence").fill("add 3 cancelled orders")
     page.get_by_role("button", name="Refine", exact=True).click()
     expect(page.get_by_text("Added 3 orders").first).to_be_visible()
     page.get_by_text("Paste your own").click()
     page.get_by_label("An initial state as JSON").fill(json.dumps({"order": []}))
-    page.get_by_role("button", name="Take this world").click()
+    page.get_by_role("button", name="Use this world").click()
     expect(page.get_by_label("An initial state as JSON")).to_have_value(re.compile("order"))
     page.on("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Regenerate").click()
@@ -216,7 +216,7 @@ def _walk(page: Page, agent_id: str) -> None:
     page.get_by_role("button", name="Continue to rows").click()
     finalize = page.get_by_role("button", name="Finalize 7 rows")
     expect(finalize).to_be_visible()
-    page.locator("#rows").get_by_role("button", name="Another").first.click()
+    page.locator("#rows").get_by_role("button", name="Replace").first.click()
     expect(page.get_by_text("dropped 1").first).to_be_visible()
     expect(page.get_by_role("button", name="Finalize 7 rows")).to_be_visible()
     page.locator("#rows").get_by_role("button", name="Drop").first.click()

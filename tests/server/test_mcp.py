@@ -289,7 +289,7 @@ async def test_several_messages_have_answers_of_a_bounded_size(house: House, org
     listed = [len(answer["result"]["tools"]) for answer in answers if "result" in answer]
     assert listed == [20] * 5, "2 MB each, until there are 8 MiB"
     assert {answer["error"]["code"] for answer in answers[5:]} == {-32050}
-    assert "not carried out" in answers[5]["error"]["message"]
+    assert "not executed" in answers[5]["error"]["message"]
 
 
 async def test_several_messages_at_once_are_answered_in_their_order(client: Client) -> None:

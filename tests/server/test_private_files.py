@@ -94,4 +94,4 @@ except Refused as refused:
     finally:
         os.close(handle)
     assert "mode 0777" in done.stdout, done.stderr
-    assert "belongs to the user id 0" in done.stdout
+    assert "belongs to user id 0" in done.stdout

@@ -33,8 +33,8 @@ async def test_each_org_sees_its_own_batches(house: House, org: Org) -> None:
     other = await house.another_org()
     for each in (org, org, other):
         await add_running_batch(house, each)
-    assert "Batches under way 2 " in await shown_to(house, org)
-    assert "Batches under way 1 " in await shown_to(house, other)
+    assert "Running batches 2 " in await shown_to(house, org)
+    assert "Running batches 1 " in await shown_to(house, other)
 
 
 async def test_figures_of_the_whole_server_are_for_who_is_alone_on_it(house: House, org: Org) -> None:
@@ -46,4 +46,4 @@ async def test_figures_of_the_whole_server_are_for_who_is_alone_on_it(house: Hou
     beside = await shown_to(house, org)
     assert "In memory" not in beside
     assert "Dispatches" not in beside
-    assert "Batches under way 1 " in beside
+    assert "Running batches 1 " in beside

@@ -166,7 +166,7 @@ async def test_a_server_whose_database_cannot_be_written_is_alive_but_not_ready(
     with aside(house) as other:
         other.execute("BEGIN IMMEDIATE")
         error = refused(await house.stranger.get("/health/ready"), 503, "storage_unavailable")
-        assert error["message"] == "The database was not read and written within 3 s."
+        assert error["message"] == "The database could not be read and written within 3 s."
         answered(await house.stranger.get("/health"))
         other.execute("ROLLBACK")
     assert answered(await house.stranger.get("/health/ready"))["status"] == "ready"

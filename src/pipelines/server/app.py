@@ -1,4 +1,4 @@
-"""The only place that builds everything: storage, platform, proxy and API into one ASGI application."""
+"""Builds the server: storage, platform, proxy and API as one ASGI application."""
 
 import sys
 from collections.abc import AsyncIterator
@@ -103,14 +103,14 @@ from pipelines.wire.names import PROXY_BASE
 # With the default of 5 ms the writer thread waits that long for its turn whenever the loop is busy;
 # measured at 32 connections, half a millisecond serves a third more calls.
 SWITCH_INTERVAL_S = 0.0005
-SPAN_PROCESSES = 3  # an org holds all but one of them
+SPAN_PROCESSES = 3  # one org gets at most all but one of them
 MEBIBYTE = 1024 * 1024
 UPLOAD_MEMORY_BYTES = 1536 * MEBIBYTE  # what the report of a large matrix takes; uploads have half of it
 _PROXY_PATHS = f"{PROXY_BASE}/"
 
 
 class App:
-    """The proxy stands in front of the framework: a tool call never passes through it."""
+    """The ASGI application. Tool calls go to the proxy directly, without passing through FastAPI."""
 
     proxy: Proxy  # set when the application starts
 
@@ -138,13 +138,13 @@ class App:
             await self.api(scope, receive, send)
 
     def give_up_asking(self) -> None:
-        """The server stops: tool calls that wait for something outside are answered now."""
+        """Answers tool calls that wait for an external reply, because the server stops."""
         self.proxy.give_up_asking()
 
 
 @asynccontextmanager
 async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, object]]:
-    """Everything that lives as long as the application does, by the name the routes know it under."""
+    """Opens everything that lives as long as the application, by the name in its state."""
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     is_queue_new = not settings.is_shared and broken_files.is_queue_new(settings.durable_file)
     database = Database(settings.store())
@@ -284,7 +284,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
 def _models(
     settings: Settings, database: Database, secrets: SecretBox, policy: AddressPolicy, now: WallClock
 ) -> Models:
-    """The operator may name models of his own machine and network; orgs, what the guard lets them."""
+    """The operator may name models on private addresses. For orgs, the outbound policy decides."""
     names = settings.model_names
     wanted = ModelSettings(
         names=frozenset(names.values()),
@@ -327,9 +327,9 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
         version=__version__,
         description="Test AI agents against a world that answers.",
         lifespan=lifespan,
-        docs_url=None,  # FastAPI's page fetches its scripts from elsewhere; ours works offline
+        docs_url=None,  # FastAPI's page loads scripts from other sites; ours works offline
         redoc_url=None,
-        openapi_url=None,  # FastAPI's own would be written anew for everybody who asks
+        openapi_url=None,  # FastAPI's own would be built again for every request
     )
     api.state.public_url = settings.public_url.rstrip("/")
     api.state.settings = settings
@@ -354,7 +354,7 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
         tags=["server"],
         dependencies=[] if settings.is_private else [ANY_KEY],
         response_class=PlainTextResponse,
-        responses={401: {"description": "A key is needed here.", "content": {"application/json": {}}}},
+        responses={401: {"description": "An API key is required.", "content": {"application/json": {}}}},
     )
     async def metrics() -> Response:
         """Figures for Prometheus. Where the server is reached from elsewhere, with an API key of any role."""

@@ -1,4 +1,4 @@
-"""/docs: the OpenAPI document as one plain page. No scripts and nothing fetched, so it works offline."""
+"""/docs: the OpenAPI document as one plain page. It loads no scripts, so it works offline."""
 
 import json
 import re
@@ -41,10 +41,10 @@ def render(document: dict[str, Any]) -> str:
         "<meta name=viewport content='width=device-width, initial-scale=1'>"
         f"<title>{escape(info['title'])} API</title><style>{STYLE}</style>"
         f"<h1>{escape(info['title'])} API {escape(info['version'])}</h1>"
-        f"<p>{escape(info.get('description', ''))} Keys go into "
+        f"<p>{escape(info.get('description', ''))} Send your API key as "
         "<code>Authorization: Bearer pk_live_…</code> or <code>X-API-Key</code>. Errors are "
         "<code>{&quot;error&quot;: {code, message, details?}}</code>. "
-        "The same as a machine reads it: <a href=/openapi.json>openapi.json</a>.</p>"
+        "The OpenAPI document: <a href=/openapi.json>openapi.json</a>.</p>"
         f"<main>{body}</main></html>"
     )
 
@@ -80,5 +80,5 @@ def _parameters(parameters: list[dict[str, Any]]) -> str:
 
 
 def _prose(text: str) -> str:
-    """Escaped, with `what stands between backticks` set as code."""
+    """Escapes a text and sets parts in backticks as code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))

@@ -1,4 +1,4 @@
-"""The one place that knows which HTTP status an error has."""
+"""Maps errors to HTTP statuses and answers them in one JSON shape."""
 
 import logging
 from typing import NamedTuple
@@ -37,7 +37,7 @@ STATUS: dict[type[OdysseyError], int] = {
     errors.InternalError: 500,
 }
 RETRY_AFTER_S = 1
-GONE = 499  # as proxies log a client that hung up
+GONE = 499  # the status that proxies log for a client that disconnected
 
 
 class ErrorReply(NamedTuple):
@@ -47,14 +47,14 @@ class ErrorReply(NamedTuple):
 
 
 def status_of(kind: type[OdysseyError]) -> int:
-    """Of the class itself, or of the nearest one it belongs to."""
+    """The status of the class, or of its nearest base class that has one."""
     return next(STATUS[base] for base in kind.__mro__ if base in STATUS)
 
 
 def reply_to(
     error: OdysseyError, *, retry_after_s: int = RETRY_AFTER_S, has_detail: bool = False
 ) -> ErrorReply:
-    """`has_detail`: the message stands in `detail` too, where clients of /api/v1 look for it."""
+    """`has_detail`: repeat the message in `detail`, where clients of /api/v1 look for it."""
     status = status_of(type(error))
     headers = {"content-type": "application/json"}
     body: JsonObject = {"error": error.as_json()}
@@ -77,7 +77,7 @@ def from_refusal(refused: Refused) -> errors.InvalidRequest:
 
 
 def from_validation(error: RequestValidationError) -> errors.InvalidRequest:
-    """FastAPI's own findings about path and query, in our shape."""
+    """FastAPI's problems with path and query, in our shape."""
     problems = [
         Problem(path=pointer(str(part) for part in found["loc"]), message=str(found["msg"]).lower())
         for found in error.errors()
@@ -87,14 +87,14 @@ def from_validation(error: RequestValidationError) -> errors.InvalidRequest:
 
 def from_http(error: HTTPException, request: Request) -> OdysseyError:
     if error.status_code == 405:
-        return errors.MethodNotAllowed(f"{request.url.path} does not take {request.method}.")
+        return errors.MethodNotAllowed(f"{request.url.path} does not support {request.method}.")
     if error.status_code == 404:
-        return errors.NotFound(f"There is nothing at {request.url.path}; see /docs for what there is.")
+        return errors.NotFound(f"There is no endpoint at {request.url.path}. See /docs for a list.")
     return errors.BadRequest(str(error.detail))
 
 
 def install(app: FastAPI) -> None:
-    """Every way a request can go wrong, answered in one shape."""
+    """Installs handlers that answer every error in one shape."""
 
     def answer(error: OdysseyError, request: Request) -> Response:
         reply = reply_to(error, has_detail=request.url.path.startswith(API_V1))
@@ -119,9 +119,7 @@ def install(app: FastAPI) -> None:
         return response
 
     async def on_gone(request: Request, error: Exception) -> Response:
-        return Response(
-            status_code=GONE
-        )  # goes nowhere: whoever asked has hung up, which is no fault of ours
+        return Response(status_code=GONE)  # nobody receives it: the client has disconnected
 
     async def on_fault(request: Request, error: Exception) -> Response:
         return answer(

@@ -1,6 +1,6 @@
-"""What is remembered of somebody who was sent to the issuer, until they come back: a signed cookie of theirs.
+"""The state of a sign-in at the issuer, kept in a signed cookie until the browser returns.
 
-Nothing is stored: whoever opens the sign-in page and never comes back leaves nothing behind.
+The server stores nothing, so an abandoned sign-in leaves nothing behind.
 """
 
 import base64
@@ -23,7 +23,7 @@ _SIGNED_CHARS = 64
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Begun:
-    """One sign-in that was begun."""
+    """A sign-in that has started at the issuer and not finished yet."""
 
     state: str
     nonce: str
@@ -63,7 +63,7 @@ class Oidc:
         return self._signature(text) + text
 
     def read(self, cookie: str, now: str) -> Begun | None:
-        """None for one that we did not make, or that is too old."""
+        """The pending sign-in of a cookie; None if the signature is wrong or it has expired."""
         signature, text = cookie[:_SIGNED_CHARS], cookie[_SIGNED_CHARS:]
         if not hmac.compare_digest(signature.encode(), self._signature(text).encode()):
             return None
@@ -71,7 +71,7 @@ class Oidc:
             told = loads(base64.urlsafe_b64decode(text))
         except (InvalidJson, ValueError):
             return None
-        assert isinstance(told, list), "we signed it"
+        assert isinstance(told, list), "the signature is valid"
         state, nonce, verifier, then, expires_at = map(str, told)
         begun = Begun(state=state, nonce=nonce, verifier=verifier, then=then, expires_at=expires_at)
         return begun if expires_at > now else None
@@ -81,7 +81,7 @@ class Oidc:
 
 
 def oidc_of(settings: Settings, secret_key: bytes, policy: AddressPolicy) -> Oidc | None:
-    """None where no client is set: then people sign in by keys, links and tokens."""
+    """The OIDC sign-in; None if no client is set, so that people sign in with keys, links and tokens."""
     if not settings.oidc_client_id:
         return None
     client = Client(id=settings.oidc_client_id, secret=settings.oidc_client_secret)

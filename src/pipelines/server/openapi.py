@@ -1,6 +1,6 @@
-"""The OpenAPI document: parameters and bodies as FastAPI sees them, names and answers from `document/`.
+"""The OpenAPI document: parameters and bodies from FastAPI, names and answers from `document/`.
 
-Made when somebody first asks for it. Requests are not checked by it, and answers are not made by it.
+It is built at the first request for it. It only documents: requests are not validated with it.
 """
 
 import asyncio

@@ -1,8 +1,7 @@
-"""Query parameters that nobody declared are refused where an answer depends on its query: an unknown filter
-that is ignored answers with what nobody asked for.
+"""Refuses unknown query parameters, because ignoring an unknown filter would return wrong results.
 
-Decided by what a route declares, so that no endpoint has to look. Held to it are the GETs that declare a
-parameter, and all lists; a GET of one thing that takes none may be called with anything behind it.
+The check uses the parameters that a route declares. It applies to all lists and to each GET that declares a
+parameter. A GET of one item without parameters accepts any query.
 """
 
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ _LONGEST_NAME = 80  # characters of an unknown one in the answer
 
 
 def check_query(request: Request) -> None:
-    """Raises Refused, with every parameter that is not known."""
+    """Raises Refused with every unknown parameter."""
     route = request.scope.get("route")
     if request.method != "GET" or not request.url.query or not isinstance(route, APIRoute):
         return
@@ -32,7 +31,7 @@ def check_query(request: Request) -> None:
 
 
 def declared_names(route: APIRoute) -> tuple[str, ...]:
-    """The query parameters of a route and of what it depends on, in their order."""
+    """The query parameters of a route and its dependencies, in order."""
     return tuple(dict.fromkeys(_names(route.dependant)))
 
 
@@ -43,7 +42,9 @@ def _names(dependant: Dependant) -> Iterator[str]:
 
 
 def _problem(name: str, known: tuple[str, ...]) -> Problem:
-    told = f"known are {quote_names(known)}" if known else "there are none"
+    told = f"known are {quote_names(known)}" if known else "this endpoint has none"
     return Problem(
-        path=name, message=f"is not a query parameter here; {told}", hint=did_you_mean(name, known)
+        path=name,
+        message=f"is not a query parameter of this endpoint: {told}",
+        hint=did_you_mean(name, known),
     )

@@ -1,5 +1,5 @@
-"""Whose a token is. Ours are signed with a key derived from the server's secret key; those of an OIDC issuer
-with keys that it publishes. Which of the two rules hold is decided by the token's `iss`."""
+"""Verifies tokens. Our own are signed with a key derived from the server's secret key; those of an OIDC
+issuer with the keys that it publishes. The claim `iss` of a token decides which rules apply."""
 
 import hmac
 import secrets
@@ -63,14 +63,14 @@ class Tokens:
         self._issuer = issuer
 
     async def bearer(self, text: str) -> TokenBearer:
-        """Whoever holds this token; otherwise Unauthorized or Forbidden, of a kind that says why."""
+        """The holder of the token; raises Unauthorized or Forbidden with the reason."""
         token = read_token(text)
         rules = self._rules_of(token)
         return await self._holder(verified_claims(token, await self._keys_of(token, rules), rules), rules)
 
     async def signed_in(self, id_token: str, *, client_id: str, nonce: str) -> TokenBearer:
-        """Whom the issuer has just signed in for us: by the same rules, but that such a token is meant for
-        the client, and for this one sign-in."""
+        """The person whom the issuer has just signed in. The audience of such a token must be the client, and
+        its nonce must belong to this sign-in."""
         token = read_token(id_token)
         if self._issuer is None or token.issuer != self._rules.issuer:
             raise TokenWrongIssuer
@@ -78,10 +78,13 @@ class Tokens:
         claims = verified_claims(token, await self._keys_of(token, rules), rules)
         if claims.nonce is None or not hmac.compare_digest(claims.nonce.encode(), nonce.encode()):
             raise InvalidToken(
-                "The token was not issued for this sign-in (its nonce is another). Start again."
+                "The token was not issued for this sign-in, because its"
+                " nonce differs. Start the sign-in again."
             )
         if claims.authorized_party not in (None, client_id):
-            raise TokenWrongAudience("The token was issued to another client than PIPELINES_OIDC_CLIENT_ID.")
+            raise TokenWrongAudience(
+                "The token was issued to a different client than PIPELINES_OIDC_CLIENT_ID."
+            )
         return await self._holder(claims, rules)
 
     async def _holder(self, claims: TokenClaims, rules: TokenRules) -> TokenBearer:
@@ -98,7 +101,7 @@ class Tokens:
     async def _keys_of(self, token: UnverifiedToken, rules: TokenRules) -> list[Key]:
         if rules is self._local_rules:
             return [self._local_key]
-        if token.algorithm not in rules.algorithms:  # refused for that, before anybody is asked for keys
+        if token.algorithm not in rules.algorithms:  # refused before any keys are fetched
             return []
         assert self._issuer is not None
         keys = await self._issuer.of_token(token)
@@ -121,16 +124,16 @@ def tokens_of(settings: Settings, database: Database, secret_key: bytes, policy:
 
 
 def _org(connection: Connection, named: int | str | None, claim: str) -> Org:
-    """The one that is named; without a name, the only one there is."""
+    """The org that the token names; without a name, the only org of the server."""
     if named is not None:
         found = orgs_called(connection, named)
         message = f"The token's claim {claim} must be the id or the name of one org of this server."
     else:
         found = some_orgs(connection, 2)
         message = (
-            f"This server has several orgs, and the token has no claim {claim} that says which is meant."
+            f"This server has several orgs, but the token has no claim {claim} that names one."
             if claim
-            else "This server has several orgs: PIPELINES_OIDC_ORG_CLAIM must say which claim names one."
+            else "This server has several orgs. Set PIPELINES_OIDC_ORG_CLAIM to the claim that names one."
         )
     if len(found) != 1:
         raise TokenOrgUnknown(message)
@@ -138,7 +141,7 @@ def _org(connection: Connection, named: int | str | None, claim: str) -> Org:
 
 
 def mint(settings: Settings, *, role: str, subject: str, hours: float, org: str | None = None) -> str:
-    """A token for the server of this data directory, made beside it. Refused with what is missing."""
+    """Creates a token for the server of this data directory. Raises Refused if something is missing."""
     problems = []
     if role not in list(Role):
         problems.append(Problem(path="--role", message=f"must be one of {', '.join(Role)}"))
@@ -163,7 +166,7 @@ def mint(settings: Settings, *, role: str, subject: str, hours: float, org: str 
 def _secret_key(settings: Settings) -> bytes:
     file: Path = settings.data_dir / SECRET_FILE
     if not settings.secret_key and not file.exists():
-        message = "is not there: PIPELINES_SECRET_KEY, or the --data-dir of the server, is needed"
+        message = "is missing: set PIPELINES_SECRET_KEY, or give the --data-dir of the server"
         raise Refused([Problem(path=str(file), message=message)], "the secret key")
     try:
         return load_or_make_key(file, settings.secret_key)
@@ -173,7 +176,7 @@ def _secret_key(settings: Settings) -> bytes:
 
 def _stored_org(settings: Settings, named: str | None) -> Org:
     if not settings.is_shared and not settings.database_path.exists():
-        message = "is not there: start the server once with `pipelines up`, or give its --data-dir"
+        message = "is missing: start the server once with `pipelines up`, or give its --data-dir"
         raise Refused([Problem(path=str(settings.database_path), message=message)], "the database")
     store = settings.store()
     try:

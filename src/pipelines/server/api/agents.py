@@ -113,7 +113,7 @@ async def put_code(agent_id: Id, request: Request, platform: Ours, key: Contribu
     )  # before a hundred megabytes are read
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in ZIP_KINDS:
-        raise UnsupportedMediaType("The body must be a zip archive: Content-Type: application/zip.")
+        raise UnsupportedMediaType("The body must be a zip archive, sent with Content-Type: application/zip.")
     raw = b"".join([part async for part in limited(request, MAX_ZIP_BYTES)])
     agent = await register_agent.upload_zip(platform, key.org_id, agent_id, raw)
     return answer(agent.as_json())

@@ -239,7 +239,7 @@ async def get_report(
 
 
 def report_answer(batch_id: int, parts: list[bytes]) -> Response:
-    """As a download, here and from the pages."""
+    """The report as a download, for the API and the pages."""
     headers = {
         "content-length": str(sum(map(len, parts))),
         "content-disposition": f'attachment; filename="batch-{batch_id}.html"',
@@ -255,7 +255,7 @@ async def _each(parts: list[bytes]) -> AsyncIterator[bytes]:
 
 
 async def _pages(platform: Platform, filters: list[Filter]) -> AsyncIterator[list[JsonObject]]:
-    """A page in memory at a time: a batch may have any number of runs, and a run a long transcript."""
+    """Yields the runs page by page, because a batch can have many runs with long transcripts."""
     after: int | None = None
     while True:
         items, after = await platform.database.read(partial(_exported, filters=filters, after=after))

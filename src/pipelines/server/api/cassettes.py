@@ -88,7 +88,7 @@ async def verify_cassette(name: Name, request: Request, platform: Ours, key: Con
 
 
 async def as_download(platform: Platform, cassette: Cassette) -> Response:
-    """Its calls, some at a time."""
+    """The calls of the cassette as a download, in chunks."""
     lines = _lines(platform, cassette)
     first = await anext(lines, b"")  # what is wrong at once has an answer of its own
     return StreamingResponse(
@@ -99,7 +99,7 @@ async def as_download(platform: Platform, cassette: Cassette) -> Response:
 
 
 async def _all(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Ends without its last chunk where the rest cannot be had: no client takes that for the whole."""
+    """Ends without the last chunk if the rest cannot be read, so that no client takes it for the whole."""
     yield first
     async for some in rest:
         yield some

@@ -1,4 +1,4 @@
-"""What every endpoint needs: who is asking, the body read strictly, lists a page at a time."""
+"""Helpers of every endpoint: authentication, strict reading of bodies, and paging of lists."""
 
 import asyncio
 import base64
@@ -42,10 +42,10 @@ from pipelines.wire.names import API_V1, MAX_BODY_BYTES, OTLP_TRACES, Role
 T = TypeVar("T")
 MAX_ID = 2**63 - 1
 MAX_PAGE = 500
-BRIEF_PAGE = 100  # rows of a list that are read and written on the loop: some 2 ms
-SMALL_BODY_BYTES = 256 * 1024  # read on the loop: at its worst, some 50 ms
-MOST_VALUES = 250_000  # of a body: making so many of its text holds the interpreter for some 40 ms
-READING_S = 10.0  # of a body by a helper process; 8 MiB made to be hard to read take two
+BRIEF_PAGE = 100  # rows of a list that are read on the event loop: about 2 ms
+SMALL_BODY_BYTES = 256 * 1024  # read on the event loop: 50 ms at worst
+MOST_VALUES = 250_000  # in a body: parsing this many holds the interpreter for about 40 ms
+READING_S = 10.0  # for a helper process to read a body; hostile 8 MiB take two seconds
 _WRITTEN_AT_ONCE = 1024 * 1024
 
 _MISSING_BOTH = (
@@ -69,7 +69,7 @@ async def _identity_of(request: Request) -> Identity:
     if is_like_token(secret):
         if not takes_tokens(request.url.path):
             raise InvalidApiKey(
-                f"Tokens are taken under {API_V1} and at {OTLP_TRACES}; here, send an API key."
+                f"Tokens are accepted only under {API_V1} and at {OTLP_TRACES}. Send an API key here."
             )
         tokens: Tokens = request.app.state.tokens
         return await tokens.bearer(secret)
@@ -84,7 +84,8 @@ async def identity_by_secret(platform: Platform, secret: str) -> Identity:
 
 
 async def is_still_known(request: Request) -> bool:
-    """For an answer that goes on. Where it cannot be found out just now, nobody is sent away."""
+    """Whether the credential of a long response is still valid. Storage and issuer failures count as
+    valid."""
     try:
         await _identity_of(request)
     except (Unauthorized, Forbidden):
@@ -99,7 +100,7 @@ def at_least(identity: Identity, role: Role) -> bool:
 
 
 def note_org(request: Request, org_id: int) -> None:
-    """For whom everything is done from here on."""
+    """Notes the org for which the rest of the request works."""
     request.state.org_id = org_id
     WORKS_FOR.set(org_id)
 
@@ -110,7 +111,8 @@ def _needs(role: Role) -> DependsOn:
         note_org(request, asking.org_id)
         if not at_least(asking, role):
             raise Forbidden(
-                f"This {asking.credential} is a {asking.role.value}'s; this needs a {role.value}'s."
+                f"This {asking.credential} has the role {asking.role.value}."
+                f" This request needs the role {role.value}."
             )
         check_query(request)
         return asking
@@ -149,7 +151,7 @@ OptionalId = Annotated[int | None, Query(ge=1, le=MAX_ID)]
 
 
 def json_body(schema: JsonObject, *, required: bool = True) -> dict[str, Any]:
-    """The OpenAPI side of a body that `read_json` reads: `openapi_extra=json_body(…)`."""
+    """The OpenAPI description of a body that `read_json` reads: `openapi_extra=json_body(…)`."""
     return {"requestBody": {"required": required, "content": {"application/json": {"schema": schema}}}}
 
 
@@ -174,14 +176,14 @@ async def read_json(request: Request, *, limit: int = MAX_BODY_BYTES) -> Json:
 
 
 async def _read_aside(request: Request, body: IO[bytes]) -> Json:
-    """By a helper process, which gives it back in a form that is read quickly."""
+    """Reads the body in a helper process, which returns it in a form that is quick to read."""
     job = Job("read_json", {"most_values": MOST_VALUES}, READING_S, 8 * MAX_BODY_BYTES * 4)
     (text,) = await platform_of(request).helpers.run(job, body, owner=request.state.org_id)
     return loads_own(text)
 
 
 def unreadable(error: TookTooMuch) -> BodyTooLarge:
-    return BodyTooLarge(f"The body was not read: {error}. Send it in smaller parts.")
+    return BodyTooLarge(f"The body could not be read: {error}. Send it in smaller parts.")
 
 
 async def read_body(request: Request, limit: int) -> bytes | IO[bytes]:
@@ -215,7 +217,7 @@ async def read_json_object(request: Request, *, limit: int = MAX_BODY_BYTES) -> 
 
 
 async def read_optional_object(request: Request) -> JsonObject:
-    """A body that may be left out; then an empty object."""
+    """The JSON object of an optional body; empty if there is no body."""
     if request.headers.get("content-length") == "0" or (
         "content-length" not in request.headers and "transfer-encoding" not in request.headers
     ):
@@ -224,7 +226,7 @@ async def read_optional_object(request: Request) -> JsonObject:
 
 
 async def limited(request: Request, limit: int) -> AsyncGenerator[bytes, None]:
-    """The body in parts, stopped at the limit: a sender of too much is not read to the end."""
+    """The body in chunks. Stops at the limit, without reading the rest."""
     size = 0
     async for part in request.stream():
         size += len(part)
@@ -271,20 +273,20 @@ def id_cursor(cursor: str | None) -> int | None:
 
 
 def read_moment(name: str, text: str | None) -> str | None:
-    """A moment in a query, as timestamps are stored: UTC, so that they compare as texts."""
+    """Parses a time of a query into the stored form: UTC, so that timestamps compare as texts."""
     if text is None:
         return None
     try:
         moment = datetime.fromisoformat(text)
         return timestamp(moment.astimezone(UTC) if moment.tzinfo is not None else moment)
     except (ValueError, OverflowError):
-        hint = "such as 2026-11-16T12:00:00Z; + must be written as %2B in a URL"
-        problem = Problem(path=name, message="is no moment as ISO 8601 writes it", hint=hint)
+        hint = "such as 2026-11-16T12:00:00Z; write + as %2B in a URL"
+        problem = Problem(path=name, message="is not an ISO 8601 time", hint=hint)
         raise Refused([problem], "the query") from None
 
 
 def cursor_number(text: str) -> int:
-    # The length first: int() itself refuses thousands of digits, with an error of its own.
+    # Check the length first, because int() raises another error for thousands of digits.
     if len(text) > len(str(MAX_ID)) or not text.isdigit() or int(text) > MAX_ID:
         raise InvalidCursor
     return int(text)

@@ -214,7 +214,7 @@ def _shown(task: Task, seed: JsonObject, oracle_version: int) -> JsonObject:
 
 @dataclass(kw_only=True, slots=True)
 class _Fields:
-    """An upload, by form or by JSON."""
+    """The fields of an upload, from a form or from JSON."""
 
     name: Json = None
     agent_id: Json = None
@@ -264,7 +264,7 @@ async def _upload(
 async def _read_json(
     body: bytes | IO[bytes], platform: Platform, org_id: int, taken: tuple[str, ...], fields: _Fields
 ) -> None:
-    """Everything but the rows: of a large body they are read when it is known against which agent."""
+    """Reads everything except the rows of a large body; they are read once the agent is known."""
     if isinstance(body, bytes):
         read = loads(body)
         head = head_of(read, taken)
@@ -306,11 +306,11 @@ async def _read_form(request: Request, limit: int, taken: tuple[str, ...], field
         for file in parser._files_to_close_on_error:  # also of a part that never ended, which no form holds
             file.close()
     if fields.source is None and parser._files_to_close_on_error:
-        raise BadRequest("The form ends in the middle of its file.")
+        raise BadRequest("The form ends in the middle of its file. Send the whole file.")
 
 
 async def _content(upload: UploadFile) -> bytes | IO[bytes]:
-    """A large file stays the file that it was received into, under a descriptor of its own."""
+    """A large upload stays in its temporary file, with a separate file descriptor."""
     if (upload.size or 0) <= SMALL_BODY_BYTES:
         return await upload.read()
     upload.file.flush()

@@ -251,7 +251,7 @@ async def export_run(
 async def exported_run(
     platform: Platform, caller: Caller, run_id: int, format: Literal["json", "atif"]
 ) -> Response:
-    """As a download, here and from the pages."""
+    """The run as a download, for the API and the pages."""
     if format == "atif":
         parts, name = await export_atif(platform, caller.org_id, run_id), f"run-{run_id}.atif.json"
     else:

@@ -68,7 +68,7 @@ IfMatch = Annotated[
 
 
 def _seen(if_match: str | None) -> int | None:
-    """As an entity tag or as a plain number; `*` is any."""
+    """The revision of an If-Match header: an entity tag or a plain number; `*` means any."""
     if if_match is None or if_match.strip() == "*":
         return None
     text = if_match.strip().removeprefix("W/").strip('"')

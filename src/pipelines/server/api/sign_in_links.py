@@ -16,7 +16,7 @@ LASTS_S = 10 * 60  # long enough to walk to another machine with it
 @router.post("", status_code=201)
 async def create_sign_in_link(platform: Ours, key: Viewer) -> Response:
     """A path of this server that signs one browser in, as this key. It works once, for 10 minutes."""
-    assert isinstance(key, ApiKey), "tokens are taken under /api/v1 alone"
+    assert isinstance(key, ApiKey), "tokens are accepted only under /api/v1"
     code, now = secrets.token_urlsafe(24), platform.now()
     expires_at = later(now, LASTS_S)
     await platform.database.write(

@@ -130,10 +130,11 @@ async def call_endpoint_tool(
 
 
 async def _read_endpoint(request: Request) -> JsonObject:
-    """A large document has too many values to be read here; as one text it has one."""
+    """Reads the body. A large document must be sent as one JSON string, because as an object it has too many
+    values."""
     try:
         return await read_json_object(request, limit=MAX_ENDPOINT_BYTES)
     except Refused as refused:
-        hint = "send an OpenAPI document as text (`spec`: a JSON string), not as an object"
+        hint = "send the OpenAPI document in `spec` as a JSON string, not as an object"
         told = [replace(each, hint=hint) if each.hint is not None else each for each in refused.problems]
         raise Refused(told, refused.what) from None

@@ -1,4 +1,4 @@
-"""PIPELINES_MODEL_GATEWAY: the operator's list of models, as a file or in the variable itself."""
+"""PIPELINES_MODEL_GATEWAY: the operator's list of models, as a file or as JSON in the variable."""
 
 from collections.abc import Mapping
 from ipaddress import ip_address
@@ -17,7 +17,7 @@ LARGEST = 256 * 1024
 def read_setting(
     text: str, environment: Mapping[str, str], problems: list[Problem]
 ) -> tuple[ModelUpstream, ...]:
-    """The upstreams; what is wrong with any of it is added to `problems`."""
+    """Reads the upstreams, and adds their problems to `problems`."""
     if not text.strip():
         return ()
     is_inline = text.lstrip().startswith("{")
@@ -35,7 +35,8 @@ def read_setting(
 
 
 def address_problems(upstreams: tuple[ModelUpstream, ...], policy: AddressPolicy) -> list[Problem]:
-    """Upstreams written as an address that is never called from here. Names are judged when they are."""
+    """Problems of upstreams with an IP address that the server must not call. Host names are checked on each
+    call."""
     problems = []
     for upstream in upstreams:
         host = urlsplit(upstream.base_url).hostname or "" if upstream.base_url else ""
@@ -46,7 +47,7 @@ def address_problems(upstreams: tuple[ModelUpstream, ...], policy: AddressPolicy
         refusal = policy.refusal(host)
         if refusal is not None:
             is_final = AddressPolicy(allow_private=True).refusal(host) is not None
-            message = f"upstream `{upstream.name}`: {host} is {refusal}, which this server does not call"
+            message = f"upstream `{upstream.name}`: {host} is {refusal}, which this server must not call"
             hint = NEVER_ALLOWED if is_final else ALLOWED_BY
             problems.append(
                 Problem(path=f"{VARIABLE}: /{upstream.name}/base_url", message=message, hint=hint)
@@ -63,7 +64,7 @@ def _file_text(path: Path) -> str:
         message = f"cannot be read: {reason}"
     except UnicodeDecodeError:
         message = "is not UTF-8 text"
-    hint = "the path of a YAML or JSON file, or the list itself as JSON: {…}"
+    hint = "use the path of a YAML or JSON file, or the list itself as JSON: {…}"
     raise Refused([Problem(path="", message=message, hint=hint)], "the file")
 
 

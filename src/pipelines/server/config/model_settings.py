@@ -1,4 +1,4 @@
-"""PIPELINES_MODEL and its like: whom the platform asks, checked when it starts."""
+"""PIPELINES_MODEL and the settings of single purposes: the models that the server asks, checked at start."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +15,7 @@ FIELDS = ("model", *(f"{purpose.value}_model" for purpose in Purpose))
 
 
 def problems_of(values: Mapping[str, Any]) -> list[Problem]:
-    """What is wrong with the names, and with the files that they name."""
+    """Problems of the model names, and of the files that they name."""
     problems: list[Problem] = []
     read: set[str] = set()
     for field in FIELDS:
@@ -31,7 +31,7 @@ def problems_of(values: Mapping[str, Any]) -> list[Problem]:
 
 
 def named_by(settings: "Settings") -> dict[Purpose, str]:
-    """The variable that names the model of each purpose."""
+    """The variable that sets the model of each purpose."""
     found: dict[Purpose, str] = {}
     for purpose in Purpose:
         field = f"{purpose.value}_model"

@@ -1,4 +1,4 @@
-"""What is wrong with a `PIPELINES_PUBLIC_URL`, and what to write instead: told at start, not by every run."""
+"""Checks `PIPELINES_PUBLIC_URL` at start, and suggests a correction."""
 
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
@@ -11,7 +11,7 @@ SCHEMES = ("http", "https")
 
 
 def problem_of(url: str) -> Problem | None:
-    """None where agents could call it, with a path behind it."""
+    """The problem of a URL; None if agents can call it with a path appended."""
     message = _complaint(url)
     if message is None:
         return None
@@ -25,20 +25,20 @@ def _complaint(url: str) -> str | None:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        return f"is no URL: {error}"
+        return f"is not a URL: {error}"
     if parts.scheme not in SCHEMES or not url.lower().startswith(f"{parts.scheme}://"):
         return "must start with http:// or https://"
     if not parts.hostname or port == 0:
-        return "must name a host" if not parts.hostname else "must name a port that can be called"
+        return "must name a host" if not parts.hostname else "must have a valid port"
     if "@" in parts.netloc:
-        return "must have no user name or password: agents get it as it is"
+        return "must not contain a user name or password, because agents receive the URL"
     if "?" in url or "#" in url:
-        return "must end before any query or fragment: the path of a run follows it"
+        return "must not have a query or fragment, because the path of a run is appended"
     return "must name a host that agents can call" if _is_everywhere(parts.hostname) else None
 
 
 def _is_everywhere(host: str) -> bool:
-    """An address to listen on, at which nobody is reached."""
+    """Whether this is an address to listen on (such as 0.0.0.0), which clients cannot call."""
     try:
         return ip_address(host).is_unspecified
     except ValueError:
@@ -46,7 +46,7 @@ def _is_everywhere(host: str) -> bool:
 
 
 def _better(url: str) -> str | None:
-    """The same, as far as it can be used; None where nothing is sure to be meant."""
+    """A corrected URL; None if the intended one is unclear."""
     try:
         parts = urlsplit(url)
         if not parts.netloc:  # host:port reads as a scheme, too

@@ -1,4 +1,4 @@
-"""Every setting in one table: its variable, default and meaning. The reference page is tested against it."""
+"""Every setting in one table: variable, default and meaning. A test compares the reference page with it."""
 
 import dataclasses
 import os
@@ -80,65 +80,65 @@ class Setting(NamedTuple):
 
 
 SETTINGS: tuple[Setting, ...] = (
-    Setting("PIPELINES_HOST", "host", "127.0.0.1", "address to listen on; loopback unless told otherwise"),
+    Setting("PIPELINES_HOST", "host", "127.0.0.1", "address to listen on"),
     Setting("PIPELINES_PORT", "port", 8420, "port to listen on; 0 takes a free one"),
-    Setting("PIPELINES_DATA_DIR", "data_dir", ".pipelines", "where the database and the keys live"),
-    Setting("PIPELINES_DATABASE_URL", "database_url", "", "sqlite:/// or postgresql://; empty: a file"),
-    Setting("PIPELINES_SYNCHRONOUS", "synchronous", "full", "full survives a power cut; normal, a kill"),
-    Setting("PIPELINES_API_KEY", "api_key", "", "at the first start, becomes the first API key"),
-    Setting("PIPELINES_SECRET_KEY", "secret_key", "", "32 bytes in base64, for secrets; empty: a key file"),
-    Setting("PIPELINES_PUBLIC_URL", "public_url", "", "base URL at which agents reach us; empty: our own"),
+    Setting("PIPELINES_DATA_DIR", "data_dir", ".pipelines", "folder of the database and the keys"),
+    Setting("PIPELINES_DATABASE_URL", "database_url", "", "sqlite:/// or postgresql:// URL; empty: a file"),
+    Setting("PIPELINES_SYNCHRONOUS", "synchronous", "full", "full survives a power cut, normal only a crash"),
+    Setting("PIPELINES_API_KEY", "api_key", "", "becomes the first API key at the first start"),
+    Setting("PIPELINES_SECRET_KEY", "secret_key", "", "32 bytes in base64 to encrypt secrets; empty: a file"),
+    Setting("PIPELINES_PUBLIC_URL", "public_url", "", "base URL for agents; empty: the server's own"),
     Setting("PIPELINES_ALLOW_PRIVATE_ENDPOINTS", "allow_private_endpoints", "auto", "yes, no or auto"),
-    Setting("PIPELINES_PROXY_RATE_LIMIT", "proxy_rate_limit", "auto", "calls a minute per run, 0 or auto"),
-    Setting("PIPELINES_MANUAL_RUN_TTL_S", "manual_run_ttl_s", 86_400, "how long a run by hand stays open"),
+    Setting("PIPELINES_PROXY_RATE_LIMIT", "proxy_rate_limit", "auto", "calls per minute and run; 0, auto"),
+    Setting("PIPELINES_MANUAL_RUN_TTL_S", "manual_run_ttl_s", 86_400, "how long a manual run stays open"),
     Setting("PIPELINES_UPLOAD_LIMIT_MB", "upload_limit_mb", 64, "largest dataset upload"),
-    Setting("PIPELINES_BATCH_RUNS", "batch_runs", 100_000, "runs of one batch"),
-    Setting("PIPELINES_EVAL_MATRIX_RUNS", "eval_matrix_runs", 200_000, "runs of one matrix, baselines too"),
-    Setting("PIPELINES_JUDGING_S", "judging_s", 3, "processor time of one judgement, without a model's"),
-    Setting("PIPELINES_LIVE_RUNS_MB", "live_runs_mb", 1_024, "memory of runs being called, with worlds"),
-    Setting("PIPELINES_CASSETTES_MB", "cassettes_mb", 256, "memory of cassettes being replayed"),
-    Setting("PIPELINES_HEAD_TIMEOUT_S", "head_timeout_s", 10, "within this the head of a request is whole"),
-    Setting("PIPELINES_STALL_TIMEOUT_S", "stall_timeout_s", 30, "a body or a reader silent so long is gone"),
-    Setting("PIPELINES_MAX_CONNECTIONS", "max_connections", 0, "0: what open files allow, up to 10,000"),
-    Setting("PIPELINES_MAX_UNFINISHED", "max_unfinished", 1_000, "slow requests of one address at once"),
-    Setting("PIPELINES_UNSAFE_CODE", "unsafe_code", "no", "yes runs uploaded code even without isolation"),
+    Setting("PIPELINES_BATCH_RUNS", "batch_runs", 100_000, "most runs of one batch"),
+    Setting("PIPELINES_EVAL_MATRIX_RUNS", "eval_matrix_runs", 200_000, "runs of a matrix, with baselines"),
+    Setting("PIPELINES_JUDGING_S", "judging_s", 3, "CPU time limit to judge a run, without models"),
+    Setting("PIPELINES_LIVE_RUNS_MB", "live_runs_mb", 1_024, "memory for active runs and their worlds"),
+    Setting("PIPELINES_CASSETTES_MB", "cassettes_mb", 256, "memory for cassettes in replay"),
+    Setting("PIPELINES_HEAD_TIMEOUT_S", "head_timeout_s", 10, "time limit for the head of a request"),
+    Setting("PIPELINES_STALL_TIMEOUT_S", "stall_timeout_s", 30, "time limit for a client that stalls"),
+    Setting("PIPELINES_MAX_CONNECTIONS", "max_connections", 0, "0: what open files allow, at most 10,000"),
+    Setting("PIPELINES_MAX_UNFINISHED", "max_unfinished", 1_000, "most unfinished requests of one address"),
+    Setting("PIPELINES_UNSAFE_CODE", "unsafe_code", "no", "yes: run uploaded code even without isolation"),
     Setting("PIPELINES_SANDBOX_CGROUP", "sandbox_cgroup", "", "cgroup for code, or auto; empty: none"),
-    Setting("PIPELINES_SANDBOXES_AT_ONCE", "sandboxes_at_once", 0, "code runs at a time; 0: four per core"),
-    Setting("PIPELINES_CODING_SCENARIOS", "coding_scenarios", 20_000, "coding scenarios of one org"),
-    Setting("PIPELINES_WORKSPACE_MB", "workspace_mb", 500, "a coding workspace, with what is written in it"),
-    Setting("PIPELINES_WORKSPACE_FILES", "workspace_files", 50_000, "files of a coding workspace"),
-    Setting("PIPELINES_WORKSPACE_SHARING", "workspace_sharing", "auto", "overlay, memory, or auto"),
-    Setting("PIPELINES_WORKSPACE_DIFF_KB", "workspace_diff_kb", 4_096, "largest change that is graded"),
-    Setting("PIPELINES_MODEL", "model", "", "asked by the platform, such as openai:gpt-5-mini; empty: none"),
-    Setting("PIPELINES_SIMULATOR_MODEL", "simulator_model", "", "for tool calls that no plan covers"),
-    Setting("PIPELINES_JUDGE_MODEL", "judge_model", "", "for verdicts that no oracle decides"),
-    Setting("PIPELINES_USER_MODEL", "user_model", "", "for the other side of a conversation"),
-    Setting("PIPELINES_AUTHOR_MODEL", "author_model", "", "for plans, rules and worlds, to be reviewed"),
-    Setting("PIPELINES_ASKS_AT_ONCE", "asks_at_once", 32, "questions to one provider at a time; more wait"),
-    Setting("PIPELINES_ASK_TIMEOUT_S", "ask_timeout_s", 120, "each request to a model takes no longer"),
-    Setting("PIPELINES_MODEL_GATEWAY", "model_gateway", "", "models for uploaded code: a file, or JSON"),
-    Setting("PIPELINES_MODEL_CALLS", "model_calls", 500, "model calls of one run"),
-    Setting("PIPELINES_MODEL_CALLS_AT_ONCE", "model_calls_at_once", 8, "of one run; more wait"),
-    Setting("PIPELINES_MODEL_TIMEOUT_S", "model_timeout_s", 600, "a model call takes no longer"),
+    Setting("PIPELINES_SANDBOXES_AT_ONCE", "sandboxes_at_once", 0, "concurrent sandboxes; 0: four per core"),
+    Setting("PIPELINES_CODING_SCENARIOS", "coding_scenarios", 20_000, "most coding scenarios of one org"),
+    Setting("PIPELINES_WORKSPACE_MB", "workspace_mb", 500, "largest coding workspace, with written files"),
+    Setting("PIPELINES_WORKSPACE_FILES", "workspace_files", 50_000, "most files of a coding workspace"),
+    Setting("PIPELINES_WORKSPACE_SHARING", "workspace_sharing", "auto", "overlay, memory or auto"),
+    Setting("PIPELINES_WORKSPACE_DIFF_KB", "workspace_diff_kb", 4_096, "largest change to grade"),
+    Setting("PIPELINES_MODEL", "model", "", "model for the server, such as openai:gpt-5-mini; empty: none"),
+    Setting("PIPELINES_SIMULATOR_MODEL", "simulator_model", "", "model for tool calls that no plan covers"),
+    Setting("PIPELINES_JUDGE_MODEL", "judge_model", "", "model for verdicts that no oracle decides"),
+    Setting("PIPELINES_USER_MODEL", "user_model", "", "model that plays the user of a conversation"),
+    Setting("PIPELINES_AUTHOR_MODEL", "author_model", "", "model that drafts plans, rules and worlds"),
+    Setting("PIPELINES_ASKS_AT_ONCE", "asks_at_once", 32, "most concurrent requests to one provider"),
+    Setting("PIPELINES_ASK_TIMEOUT_S", "ask_timeout_s", 120, "timeout of a request to a model"),
+    Setting("PIPELINES_MODEL_GATEWAY", "model_gateway", "", "models for uploaded code: a file or JSON"),
+    Setting("PIPELINES_MODEL_CALLS", "model_calls", 500, "most model calls of one run"),
+    Setting("PIPELINES_MODEL_CALLS_AT_ONCE", "model_calls_at_once", 8, "concurrent model calls of a run"),
+    Setting("PIPELINES_MODEL_TIMEOUT_S", "model_timeout_s", 600, "timeout of a model call"),
     Setting("PIPELINES_MODEL_REQUEST_MB", "model_request_mb", 8, "largest request to a model"),
     Setting("PIPELINES_MODEL_ANSWER_MB", "model_answer_mb", 16, "largest answer of a model"),
-    Setting("PIPELINES_MCP_STDIO", "mcp_stdio", "", "folder of MCP servers to start here; empty: none"),
-    Setting("PIPELINES_CACHE_DAYS", "cache_days", 30, "packages and code unused so long go; 0: never by age"),
-    Setting("PIPELINES_CACHE_LIMIT_MB", "cache_limit_mb", 10_000, "most for both on disk; 0: no limit"),
-    Setting("PIPELINES_TELEMETRY_DAYS", "telemetry_days", 30, "spans are kept so long; 0: for ever"),
-    Setting("PIPELINES_SESSION_DAYS", "session_days", 30, "abandoned seed sessions go then; 0: never"),
-    Setting("PIPELINES_TELEMETRY_MASK_IPS", "telemetry_mask_ips", "no", "yes masks IP addresses too"),
-    Setting("PIPELINES_WORKER_SILENT_S", "worker_silent_s", 15, "after this a silent worker is gone"),
-    Setting("PIPELINES_OIDC_ISSUER", "oidc_issuer", "", "whose tokens /api/v1 takes; empty: only our own"),
-    Setting("PIPELINES_OIDC_AUDIENCE", "oidc_audience", "", "whom its tokens must be meant for (aud)"),
-    Setting("PIPELINES_OIDC_ROLE_CLAIM", "oidc_role_claim", "role", "the claim with the role"),
-    Setting("PIPELINES_OIDC_ORG_CLAIM", "oidc_org_claim", "", "the claim with the org; empty: the only one"),
-    Setting("PIPELINES_OIDC_CLIENT_ID", "oidc_client_id", "", "lets people sign in to the pages with it"),
-    Setting("PIPELINES_OIDC_CLIENT_SECRET", "oidc_client_secret", "", "of that client, if it has one"),
-    Setting("PIPELINES_TOKEN_SKEW_S", "token_skew_s", 60, "how far clocks may differ for a token's times"),
+    Setting("PIPELINES_MCP_STDIO", "mcp_stdio", "", "folder of MCP servers to start; empty: none"),
+    Setting("PIPELINES_CACHE_DAYS", "cache_days", 30, "delete unused packages and code; 0: never"),
+    Setting("PIPELINES_CACHE_LIMIT_MB", "cache_limit_mb", 10_000, "disk limit for both; 0: no limit"),
+    Setting("PIPELINES_TELEMETRY_DAYS", "telemetry_days", 30, "retention of spans; 0: for ever"),
+    Setting("PIPELINES_SESSION_DAYS", "session_days", 30, "delete abandoned seed sessions; 0: never"),
+    Setting("PIPELINES_TELEMETRY_MASK_IPS", "telemetry_mask_ips", "no", "yes: mask IP addresses too"),
+    Setting("PIPELINES_WORKER_SILENT_S", "worker_silent_s", 15, "a worker silent this long counts as gone"),
+    Setting("PIPELINES_OIDC_ISSUER", "oidc_issuer", "", "OIDC issuer to accept tokens from; empty: none"),
+    Setting("PIPELINES_OIDC_AUDIENCE", "oidc_audience", "", "required audience (aud) of its tokens"),
+    Setting("PIPELINES_OIDC_ROLE_CLAIM", "oidc_role_claim", "role", "claim with the role"),
+    Setting("PIPELINES_OIDC_ORG_CLAIM", "oidc_org_claim", "", "claim with the org; empty: the only org"),
+    Setting("PIPELINES_OIDC_CLIENT_ID", "oidc_client_id", "", "OIDC client for sign-in to the pages"),
+    Setting("PIPELINES_OIDC_CLIENT_SECRET", "oidc_client_secret", "", "secret of the client, if it has one"),
+    Setting("PIPELINES_TOKEN_SKEW_S", "token_skew_s", 60, "allowed clock difference for tokens"),
     Setting("PIPELINES_LOG_LEVEL", "log_level", "warning", "debug, info, warning or error"),
-    Setting("PIPELINES_LOG_FORMAT", "log_format", "text", "text, or json: one object per line"),
-    Setting("PIPELINES_ACCESS_LOG", "access_log", "no", "yes logs a line for each request"),
+    Setting("PIPELINES_LOG_FORMAT", "log_format", "text", "text, or json for one object per line"),
+    Setting("PIPELINES_ACCESS_LOG", "access_log", "no", "yes: log each request"),
 )  # fmt: skip
 
 
@@ -209,12 +209,13 @@ class Settings:
 
     @property
     def is_shared(self) -> bool:
-        """Several processes may work on it."""
+        """Whether several processes may use the database."""
         return self.database_url.startswith(POSTGRES)
 
     @property
     def is_private(self) -> bool:
-        """Reached from this machine alone. What has a public URL is reached through something in front."""
+        """Whether only this machine can reach the server. A public URL means that others can, through a
+        proxy."""
         return is_loopback(self.host) and not self.public_url
 
     @property
@@ -230,27 +231,28 @@ class Settings:
 
     @property
     def allows_private_endpoints(self) -> bool:
-        """Agents on one's own machine are the normal case while the server itself is only there."""
+        """On `auto`, private addresses are allowed while only this machine can reach the server."""
         if self.allow_private_endpoints == "auto":
             return is_loopback(self.host)
         return self.allow_private_endpoints == "yes"
 
     @property
     def calls_a_minute(self) -> int:
-        """Of one run; 0 is no limit. On one's own machine nobody else has to be kept from waiting."""
+        """The limit per run; 0 is no limit. On `auto`, there is none while only this machine can reach the
+        server."""
         if self.proxy_rate_limit == "auto":
             return 0 if self.is_private else SHARED_RATE_LIMIT
         return int(self.proxy_rate_limit)
 
     @property
     def model_names(self) -> dict[Purpose, str]:
-        """Which model is asked, by what for."""
+        """The name of the model for each purpose."""
         named = {purpose: getattr(self, f"{purpose.value}_model") or self.model for purpose in Purpose}
         return {purpose: name for purpose, name in named.items() if name}
 
     @property
     def runs_unsafe_code(self) -> bool:
-        """The operator takes uploaded code to be as trustworthy as the server itself."""
+        """Whether uploaded code runs without isolation, because the operator trusts it."""
         return self.unsafe_code == "yes"
 
     @property
@@ -280,18 +282,18 @@ class Settings:
 
     @property
     def durable_url(self) -> str:
-        """Where the durable engine keeps its queue: beside ours."""
+        """The database URL of the durable queue, next to the main database."""
         if self.is_shared:  # SQLAlchemy, under the engine, knows only one of the two names
             return POSTGRES[0] + self.database_url.split("://", 1)[1]
         return f"{SQLITE}{self.durable_file}"
 
     @property
     def durable_file(self) -> Path:
-        """Where that is a file."""
+        """The file of the durable queue; None on Postgres."""
         return self.data_dir.resolve() / DURABLE_FILE
 
     def worker_id(self) -> str:
-        """One process works on a SQLite database, so a restart is the same worker going on."""
+        """The id of this worker. With SQLite it is constant, because only one process uses the database."""
         return f"{socket.gethostname()}-{secrets.token_hex(4)}" if self.is_shared else "local"
 
 
@@ -303,7 +305,7 @@ def is_loopback(host: str) -> bool:
 
 
 def load_settings(environment: Mapping[str, str] = os.environ, **flags: Any) -> Settings:
-    """Flags that were given, else the environment, else the defaults; Refused with all problems."""
+    """Loads flags, then the environment, then defaults; raises Refused with all problems."""
     problems: list[Problem] = []
     values: dict[str, Any] = {}
     for setting in SETTINGS:

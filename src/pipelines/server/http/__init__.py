@@ -1,1 +1,1 @@
-"""HTTP itself: connections, bounds on slow clients, the access log."""
+"""The HTTP layer: connections, limits on slow clients, and the access log."""

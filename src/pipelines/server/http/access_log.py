@@ -1,5 +1,5 @@
-"""One line per request: method, path, status, duration, run. Never a header, a body or a query: they may hold
-tokens."""
+"""Logs one line per request: method, path, status, duration, run. Logs no headers, bodies or queries, because
+they may contain tokens."""
 
 import logging
 import re
@@ -23,7 +23,7 @@ log = logging.getLogger(LOGGER)
 
 
 def request(method: str, path: str, status: int | None, started: float, run_id: int | None) -> None:
-    """`status` is None where no answer was sent: the client hung up, or the task wants the wire to fail."""
+    """`status` is None if no response was sent: the client disconnected, or the task declares a fault."""
     duration_ms = round((time.perf_counter() - started) * 1000, 3)
     # A path is percent-decoded: a line break in it would begin a line of its own.
     shown = path[:MAX_PATH].encode("unicode_escape").decode("ascii")
@@ -39,7 +39,7 @@ def request(method: str, path: str, status: int | None, started: float, run_id: 
 
 
 def logged(answer: Answer) -> Answer:
-    """An ASGI application whose requests are logged once they are answered."""
+    """Wraps an ASGI application and logs each request after its response."""
 
     async def answered(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -1,8 +1,8 @@
-"""uvicorn's HTTP protocol with bounds: on how long a client may take, and on what is kept for it.
+"""uvicorn's HTTP protocol with limits on how long a client may take and how much is buffered for it.
 
-A head ends in time, a body keeps coming, replies are read, and requests sent ahead wait unread. What is too
-slow is answered 408 where HTTP allows it, then closed. Timers look when they fire at what is owed then,
-so that a request that comes in one piece costs none.
+Heads and bodies must arrive in time, responses must be read, and pipelined requests wait unread. A slow
+client gets 408 if HTTP allows it, and its connection is closed. A timer checks what is due when it fires, so
+that a request in one piece needs no timer.
 """
 
 import asyncio
@@ -22,16 +22,16 @@ MAX_AHEAD = 4  # requests that were read before the ones in front of them were a
 PIECE_BYTES = 512
 LEAST_BYTES_PER_S = 1024
 _HEAD_END = b"\r\n\r\n"
-_NO_ROOM = HeadProblem(503, "Every connection is busy.")
+_NO_ROOM = HeadProblem(503, "All connections are in use. Try again later.")
 _INVALID = HeadProblem(400, "Invalid HTTP request received.")  # uvicorn's words
-_LATE_HEAD = HeadProblem(408, "The head of the request did not come in time.")
-_LATE_BODY = HeadProblem(408, "The body of the request did not come in time.")
+_LATE_HEAD = HeadProblem(408, "The head of the request did not arrive in time.")
+_LATE_BODY = HeadProblem(408, "The body of the request did not arrive in time.")
 
 Owed = Literal["", "first byte", "head", "body"]
 
 
 class Flow(FlowControl):
-    """Reading can be held, whatever the application does meanwhile."""
+    """Flow control that can also hold reading for reasons of its own."""
 
     is_held = False
 
@@ -118,7 +118,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._feed(data)
 
     def _feed(self, data: bytes) -> None:
-        """As far as it may be read now; the rest is kept."""
+        """Parses as much as may be read now, and buffers the rest."""
         self._is_feeding = True
         try:
             rest = self._fed(data)
@@ -169,7 +169,7 @@ class BoundedProtocol(HttpToolsProtocol):
         return self._problem is None and not self.transport.is_closing()
 
     def _is_ahead(self) -> bool:
-        """Enough was asked that is not answered, or answered that is not read."""
+        """Whether too many requests are unanswered, or too many responses unread."""
         ahead = len(self.pipeline)
         if self.flow.write_paused or ahead >= MAX_AHEAD:
             return True
@@ -183,7 +183,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self.give_up()
 
     def _go_on(self) -> None:
-        """Something was answered, or read: more may be asked."""
+        """Continues parsing after a response was sent or read."""
         if self._is_feeding or self._problem is not None or self.transport.is_closing():
             return
         while self._unfed and not self._is_ahead():
@@ -289,7 +289,7 @@ class BoundedProtocol(HttpToolsProtocol):
         )
 
     def _is_coming(self) -> bool:
-        """Nobody needs what comes behind an answer: it has its time once."""
+        """Whether the rest of an answered request is still arriving; it gets its timeout once."""
         is_wanted = not self._is_all_answered()
         return is_wanted and self._body_bytes - self._seen_bytes >= self._limits.stall_s * LEAST_BYTES_PER_S
 
@@ -303,7 +303,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self.transport.close()
 
     def _may_be_told(self) -> bool:
-        """No response has begun, and none is to come before this one."""
+        """Whether an error response can be sent: no response has begun, and none is pending."""
         cycle: Any = self.cycle
         return (
             not self.pipeline
@@ -325,7 +325,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self.watch_draining()
 
     def watch_draining(self) -> None:
-        """What is still to be sent, also by a connection that is closed, is read in time or dropped."""
+        """Watches that the client reads the pending output in time, also after a close; else drops it."""
         if self._draining is None:
             self._draining = self.loop.call_later(self._limits.stall_s, self._look_at_draining)
 
@@ -348,7 +348,7 @@ class BoundedProtocol(HttpToolsProtocol):
     # What is said to what is no request of ours
 
     def _refuse(self, problem: HeadProblem) -> None:
-        """In its turn; nothing that comes after it is read."""
+        """Refuses the request in its turn, and reads nothing after it."""
         self._problem = problem
         self.flow.hold()
         if self._is_all_answered():

@@ -1,6 +1,6 @@
-"""When requests begin: one in each turn of the event loop, addresses by turns.
+"""Starts requests fairly: one in each turn of the event loop, with addresses taking turns.
 
-Five hundred requests that come at once would otherwise all be begun before anybody else's is looked at.
+Otherwise, 500 requests from one client that arrive together would all start before any other client's.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ AT_ONCE = 1  # beginning one takes half a millisecond, and whoever connects wait
 
 
 class FairStarts:
-    """Used on one event loop."""
+    """Starts requests on one event loop."""
 
     def __init__(self, at_once: int = AT_ONCE) -> None:
         self._at_once = at_once
@@ -20,7 +20,7 @@ class FairStarts:
         self._is_turning = False
 
     def start(self, address: str, begin: Callable[[], None]) -> None:
-        """Now, if few others began in this turn and nobody waits; else when it is the address's turn."""
+        """Starts the request now if this turn has room and nobody waits; else in the turn of its address."""
         if self._begun < self._at_once and not self._waiting:
             self._begun += 1
             begin()

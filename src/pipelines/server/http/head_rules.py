@@ -1,4 +1,4 @@
-"""What a request's head must be like before anything in it is believed: its size, and its one Host."""
+"""Checks the head of a request before it is used: its size, and its single Host header."""
 
 import re
 from typing import NamedTuple
@@ -19,12 +19,12 @@ TOO_LARGE = HeadProblem(431, f"The head is over {MAX_HEAD_BYTES // 1024} KiB.")
 _TOO_MANY = HeadProblem(431, f"The head has over {MAX_FIELDS} fields.")
 _LONG_URL = HeadProblem(414, f"The URL is over {MAX_URL_BYTES // 1024} KiB.")
 _NO_HOST = HeadProblem(400, "The Host header is missing.")
-_TWO_HOSTS = HeadProblem(400, "There is more than one Host header.")
-_BAD_HOST = HeadProblem(400, "The Host header is not a host.")
+_TWO_HOSTS = HeadProblem(400, "The request has more than one Host header.")
+_BAD_HOST = HeadProblem(400, "The Host header is not a valid host.")
 
 
 def head_problem(url: bytes, fields: list[tuple[bytes, bytes]], version: str) -> HeadProblem | None:
-    """`fields` by their names in lower case."""
+    """The problem of a head, or None; `fields` have lower-case names."""
     if len(url) > MAX_URL_BYTES:
         return _LONG_URL
     if len(fields) > MAX_FIELDS:

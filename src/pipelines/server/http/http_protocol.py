@@ -1,8 +1,8 @@
-"""uvicorn's HTTP protocol, with the head and the body of a response in one write, and connections that can
-be made to fail.
+"""uvicorn's HTTP protocol, with head and body of a response in one write, and with connection faults on
+demand.
 
-uvicorn writes head and body apart, which on a small reply is a second system call for nothing: measured on
-loopback at 32 connections, about a tenth of a tool call.
+uvicorn writes head and body separately. For a small reply, the second system call costs about a tenth of a
+tool call, measured on loopback with 32 connections.
 """
 
 import asyncio
@@ -66,14 +66,14 @@ class OneWriteProtocol(BoundedProtocol):
     # Faults of the wire: whoever asked is answered by them, so no reply follows
 
     def close_silently_after(self, delay_s: float) -> None:
-        """Hold the connection, then close it; sooner where the client hangs up or the server stops."""
+        """Holds the connection, then closes it; earlier if the client disconnects or the server stops."""
         if self._is_stopping:
             self._close_silently()
         elif self in self.connections:
             self._silence = self.loop.call_later(delay_s, self._close_silently)
 
     def reset(self) -> None:
-        """As a host does that has crashed. A Unix socket knows no reset: its peer sees an end."""
+        """Resets the connection, like a crashed host. A Unix socket has no reset, so its peer sees an end."""
         connection = self.transport.get_extra_info("socket") if self in self.connections else None
         if connection is not None and connection.family != socket.AF_UNIX:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
@@ -81,7 +81,7 @@ class OneWriteProtocol(BoundedProtocol):
         self.transport.abort()
 
     def lost(self) -> "asyncio.Future[None]":
-        """Done once the connection is gone."""
+        """A future that is done when the connection is lost."""
         if self._lost is None:
             self._lost = self.loop.create_future()
             if self not in self.connections:  # it is gone already
@@ -95,20 +95,20 @@ class OneWriteProtocol(BoundedProtocol):
         self.transport.close()
 
     def _give_up(self) -> None:
-        """Nobody waits for the reply: an application that sends none has not failed."""
+        """Marks the response as not needed, so that an application that sends none has not failed."""
         if self._answering is not None:
             self._answering.disconnected = True
 
 
 class GatheringTransport:
-    """A transport that sends what was written in one turn of the event loop together."""
+    """A transport that sends all writes of one turn of the event loop together."""
 
     __slots__ = ("_loop", "_on_rest", "_parts", "_transport", "is_closing")
 
     def __init__(
         self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop, on_rest: Callable[[], None]
     ) -> None:
-        """`on_rest` is told when it is closed with something still to be sent."""
+        """Calls `on_rest` when it is closed with pending output."""
         self._transport = transport
         self._loop = loop
         self._on_rest = on_rest
@@ -121,13 +121,13 @@ class GatheringTransport:
         self._parts.append(data)
 
     def write_now(self, data: bytes) -> None:
-        """A whole response: there is nothing to wait for, but what was written before it goes first."""
+        """Sends a whole response now, after earlier writes."""
         self._flush()
         if not self._transport.is_closing():
             self._transport.write(data)
 
     def send_now(self) -> None:
-        """The response is whole: nothing more is to be gathered in this turn."""
+        """Flushes: the response is complete, so waiting for more writes gains nothing."""
         self._flush()
 
     def _flush(self) -> None:

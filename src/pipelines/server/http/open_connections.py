@@ -1,6 +1,8 @@
-"""Which connections are open, and which of them is given up for another: the one whose client owes us most.
+"""Tracks open connections and closes one to make room for another: the one whose client keeps us waiting
+most.
 
-Nobody is refused while somebody keeps the server waiting. A request that is being answered is never given up.
+No client is refused while another keeps the server waiting. A request that is being answered is never
+dropped.
 """
 
 import resource
@@ -36,16 +38,16 @@ class ConnectionLimits:
 
 
 class Kept(Protocol):
-    """A connection as it is seen from here."""
+    """The interface of a connection for this module."""
 
     @property
     def address(self) -> str: ...
     @property
     def is_idle(self) -> bool:
-        """Nothing was asked, or all that was is answered."""
+        """Whether no request is pending."""
 
     def give_up(self) -> None:
-        """Close it, whatever it was about to say."""
+        """Closes the connection without sending anything more."""
 
 
 class OpenConnections:
@@ -77,7 +79,7 @@ class OpenConnections:
         return self.unfed_bytes > MAX_UNFED_BYTES
 
     def came(self, connection: Kept) -> bool:
-        """Whether there is room for it, made if need be."""
+        """Adds a connection, making room if needed; False if there is no room."""
         if len(self._open) >= self.limits.most and not self._made_room():
             return False
         self._open[connection] = None
@@ -90,7 +92,7 @@ class OpenConnections:
         self.drains(connection)
 
     def begins(self, connection: Kept) -> None:
-        """The rest of something is to come: of a first request, a head, a body."""
+        """The client has begun to send something (first request, head or body) and still owes the rest."""
         now = self._clock()
         theirs = self._unfinished.setdefault(connection.address, {})
         theirs[connection] = now
@@ -110,7 +112,7 @@ class OpenConnections:
                 del self._unfinished[connection.address]
 
     def stalls(self, connection: Kept, unsent: int) -> None:
-        """Its client does not take what was answered."""
+        """The client does not read its response."""
         self.drains(connection)
         self._unread[connection] = unsent
         self._unread_bytes += unsent
@@ -132,7 +134,7 @@ class OpenConnections:
         return bool(idle)
 
     def _give_up_unfinished(self) -> bool:
-        """The oldest of the address that has most of them."""
+        """Gives up the oldest unfinished connection of the address with the most of them."""
         if not self._unfinished:
             return False
         theirs = max(self._unfinished.values(), key=len)
@@ -146,7 +148,7 @@ class OpenConnections:
 
 
 def source_of(host: str) -> str:
-    """What one client has for itself: an IPv4 address, or a network of IPv6 addresses.
+    """The address of a client for fair limits: an IPv4 address, or a network of IPv6 addresses.
 
     >>> source_of("2001:db8::7:1")
     '2001:db8::/64'
@@ -160,13 +162,14 @@ def source_of(host: str) -> str:
 
 
 def open_files() -> int:
-    """How many this process may have."""
+    """How many files this process may open."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MOST_OPEN_FILES if soft == resource.RLIM_INFINITY else soft
 
 
 def raise_open_files() -> None:
-    """To what the system allows, within reason: the usual limit is for programs that talk to nobody."""
+    """Raises the limit of open files to what the system allows, because the usual one is too low for a
+    server."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = MOST_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_OPEN_FILES)
     if soft != resource.RLIM_INFINITY and soft < most:
@@ -175,7 +178,7 @@ def raise_open_files() -> None:
 
 
 def most_connections(files: int, wanted: int) -> int:
-    """`wanted`, 0 for as many as are sensible, but never all of the files that may be open.
+    """The limit of connections: `wanted` (0: a sensible default), but fewer than the limit of open files.
 
     >>> [most_connections(limit, 0) for limit in (256, 1024, 20_000)]
     [64, 768, 10000]

@@ -1,1 +1,2 @@
-"""The web interface: each module asks the engine what the API asks it, and hands the answer to a template."""
+"""The web interface. Each module calls the engine like the API does and renders the result with a
+template."""

@@ -1,4 +1,5 @@
-"""All pages as one ASGI application beside the API: its errors are pages, and it takes sign-ins, not keys."""
+"""All pages as one ASGI application next to the API. Its errors are pages, and it accepts sign-ins, not
+keys."""
 
 import logging
 
@@ -25,7 +26,7 @@ from pipelines.wire.errors import InternalError, OdysseyError
 
 log = logging.getLogger(__name__)
 
-#: In this order: what stands first takes a path that fits two, as /datasets/new does.
+#: The order matters: the first module takes a path that fits two, such as /datasets/new.
 RENDERED_AT_ONCE = 3  # pages; an org has two of them
 MODULES = (
     *(home, sign_in, oidc_sign_in, style, search),
@@ -49,7 +50,7 @@ MODULES = (
     *(review, review_item),
     *(settings, settings_keys, settings_live, settings_server),
 )
-#: First parts of the paths that are pages; whatever else is the API's to answer.
+#: The first parts of the paths that are pages. The API answers all others.
 ROOTS = frozenset(
     (
         *("agents", "datasets", "worlds", "tasks", "runs", "batches", "coding", "compare", "evals"),
@@ -63,7 +64,7 @@ def is_page(path: str) -> bool:
 
 
 def build_pages(state: State) -> FastAPI:
-    """`state` is the API's: what is in it lives as long as the server."""
+    """`state` is shared with the API and lives as long as the server."""
     pages = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     pages.state = state
     state.frames = {}
@@ -96,7 +97,7 @@ def _ours(request: Request, error: Exception) -> OdysseyError:
 
 
 async def _error_page(request: Request, error: OdysseyError) -> Response:
-    """In the frame, for whoever is known to be signed in; bare where it is us who failed."""
+    """An error page: with the frame if the visitor is signed in, bare for server errors."""
     status = status_of(type(error))
     details = error.details if isinstance(error.details, list) else []
     problems = [found for found in details if isinstance(found, dict) and "message" in found]

@@ -1,4 +1,4 @@
-"""/coding: scenarios of coding tasks, and an editor that stores one only when nothing is wrong with it."""
+"""/coding: the coding scenarios, and an editor that stores a scenario only if it is valid."""
 
 import asyncio
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ ROWS = 50
 LONGEST_TOLD = 300  # characters of one scorer, in words
 TRAIL = (("Datasets", "/datasets"),)
 SCENARIOS = (*TRAIL, ("Coding scenarios", "/coding"))
-#: What a new one starts from; it is sound as it stands.
+#: The initial text of a new scenario. It is valid.
 SAMPLE: JsonObject = {
     "name": "fix-sum",
     "user_instruction": "total([]) fails. It should be 0. Mend sums.py.",
@@ -105,7 +105,7 @@ async def scenario_page(scenario_id: str, request: Request, platform: Ours, visi
 
 @router.post("/coding/{scenario_id}")
 async def change(scenario_id: str, request: Request, platform: Ours, visitor: Writer) -> Response:
-    """The text is all of it: a field that is not in it any more is gone."""
+    """The text replaces the whole scenario: a field that is missing from it is removed."""
     text = (await form_texts(request)).get("text", "")
     before = await edit_coding_scenarios.find_scenario(platform, visitor.org_id, scenario_id)
     try:
@@ -115,15 +115,13 @@ async def change(scenario_id: str, request: Request, platform: Ours, visitor: Wr
         )
     except (Refused, Conflict) as error:
         return await _editor(request, visitor, text, stored=before, error=error)
-    return go(
-        f"/coding/{stored.scenario_id}", "The scenario is changed; tasks keep the copies that they have."
-    )
+    return go(f"/coding/{stored.scenario_id}", "The scenario is changed. Existing tasks keep their copies.")
 
 
 @router.post("/coding/{scenario_id}/delete")
 async def delete(scenario_id: str, platform: Ours, visitor: Writer) -> Response:
     await edit_coding_scenarios.delete_scenario(platform, visitor.org_id, scenario_id)
-    return go("/coding", "The scenario is deleted; tasks that were made of it keep their copies.")
+    return go("/coding", "The scenario is deleted. Tasks created from it keep their copies.")
 
 
 async def _editor(
@@ -171,7 +169,7 @@ def _shown(stored: StoredCodingScenario) -> dict[str, Any]:
 
 
 def _in_short(start: Any) -> str:
-    """What a workspace starts from, as a list tells it."""
+    """A short description of the workspace seed."""
     if start["type"] == "git":
         return f"git: {start['url']} at {start['ref']}"
     if start["type"] == "files":
@@ -189,7 +187,7 @@ def _scorer(scorer: Scorer) -> dict[str, Any]:
 
 
 def _told(scorer: Scorer) -> str:
-    """What it asks for, in a line."""
+    """A short description of the scorer."""
     if isinstance(scorer, CommandScorer):
         reward = f", reward at {scorer.reward_file}" if scorer.reward_file else ""
         return f"{scorer.command} (at most {scorer.timeout_s} s{reward})"

@@ -1,4 +1,4 @@
-"""Fields of forms that hold JSON: read as strictly as the API reads its bodies. Problems by field."""
+"""Reads form fields that hold JSON as strictly as the API reads its bodies, and sorts problems by field."""
 
 import re
 import tempfile
@@ -19,13 +19,14 @@ _ROOM = 4  # times its text, what a value may take when it is handed back
 
 
 def number_in(text: str) -> int | None:
-    """A number that a row may have; None for any other text, however many digits it has."""
+    """A positive row number; None for any other text, however many digits it has."""
     is_short = len(text) <= len(str(MAX_ID)) and text.isascii() and text.isdigit()
     return int(text) if is_short and 0 < int(text) <= MAX_ID else None
 
 
 def budget_in(form: Mapping[str, str]) -> JsonObject:
-    """The budget that a form names, as the API takes it; what is no number goes as it is, and is refused."""
+    """The budget of a form as the API takes it. A value that is not a number stays text, and the API refuses
+    it."""
     body: JsonObject = {}
     if tokens := form.get("max_model_tokens", "").strip():
         body["max_model_tokens"] = number_in(tokens) or tokens[:40]
@@ -35,10 +36,10 @@ def budget_in(form: Mapping[str, str]) -> JsonObject:
 
 
 async def read_json_text(request: Request, text: str, path: str) -> Json:
-    """What a field holds, or Refused with what is wrong. A large text is read by a helper process."""
+    """The JSON value of a field; raises Refused if it is not JSON. A helper process reads large texts."""
     data = text.encode()
     if len(data) > MOST_TEXT:
-        raise Refused([Problem(path=path, message=f"has over {MOST_TEXT // 2**20} MiB")], "the form")
+        raise Refused([Problem(path=path, message=f"is over {MOST_TEXT // 2**20} MiB")], "the form")
     try:
         return loads(data) if len(data) <= SMALL_BODY_BYTES else await _read_aside(request, data)
     except InvalidJson as error:
@@ -58,7 +59,7 @@ async def _read_aside(request: Request, data: bytes) -> Json:
 
 
 def problems_by_field(problems: Iterable[Problem], fields: Iterable[str]) -> dict[str, list[JsonObject]]:
-    """Each next to the field it is about; what is about none of them stands under "": over the form."""
+    """The problems by field; those of no known field are listed under ""."""
     known = set(fields)
     found: dict[str, list[JsonObject]] = defaultdict(list)
     for problem in problems:

@@ -1,4 +1,4 @@
-"""Home: what ran lately, what waits, what is worth a look; and the next step where nothing has run."""
+"""Home: recent batches, waiting reviews and notable runs; on a new server, the first steps."""
 
 import shlex
 from typing import NamedTuple
@@ -26,7 +26,7 @@ DEFAULT_URL = "http://127.0.0.1:8420"
 
 
 class Start(NamedTuple):
-    """How far somebody has come who begins."""
+    """The first agent and dataset of an org, if there are any: how far a new user has come."""
 
     agent: JsonObject | None
     dataset: Dataset | None
@@ -57,9 +57,9 @@ async def home_page(request: Request, visitor: Reader) -> Response:
 
 @router.post("/agents/example")
 async def post_example(request: Request, visitor: Writer) -> Response:
-    """The agent of the scaffolds and its tasks: nothing is run yet."""
+    """Creates the example agent and its tasks. Runs nothing."""
     agent, dataset = await make_example(platform_of(request), visitor.org_id)
-    made = f"Made agent {agent.id}, {agent.definition.name}, and dataset {dataset.id}"
+    made = f"Created agent {agent.id}, {agent.definition.name}, and dataset {dataset.id}"
     return go("/", f"{made} with {dataset.task_count} tasks. Nothing has run yet.")
 
 
@@ -116,7 +116,7 @@ def _start(connection: Connection, org_id: int) -> Start:
 
 
 def _commands(own_url: str) -> dict[str, str]:
-    """For a terminal in the folder where `pipelines up` was started: the key is found there."""
+    """Commands for a terminal in the folder where `pipelines up` was started, which holds the key."""
     url = "" if own_url == DEFAULT_URL else f" --url {shlex.quote(own_url)}"
     return {
         "make": "pipelines odyssey init --dir my-agent",

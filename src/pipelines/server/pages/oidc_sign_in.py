@@ -1,4 +1,4 @@
-"""Signing in at the issuer: sent there with a secret of this one sign-in, and back with a code."""
+"""Sign-in with the OIDC issuer: redirects the browser there, and handles its return with a code."""
 
 import hmac
 from typing import Annotated
@@ -18,8 +18,9 @@ router = APIRouter()
 PATH = "/sign-in/oidc"
 MOST_SAID = 300
 NOT_BEGUN = (
-    "This sign-in was not begun in this browser, or more than 10 minutes ago. Start again from here; if it"
-    " fails again, allow cookies of this page."
+    "This sign-in did not start in this browser, or it started more"
+    " than 10 minutes ago. Start again here. If it"
+    " fails again, allow cookies for this site."
 )
 Given = Annotated[str, Query(max_length=4_000)]
 
@@ -66,7 +67,7 @@ async def come_back(
     if begun is None or not hmac.compare_digest(begun.state.encode(), state.encode()):
         return _refused(request, "/", NOT_BEGUN)
     if iss and iss != oidc.issuer:  # RFC 9207: the answer is of another issuer than was asked
-        return _refused(request, begun.then, f"The answer came from another issuer than {oidc.issuer}.")
+        return _refused(request, begun.then, f"The response came from a different issuer than {oidc.issuer}.")
     if error or not code:
         told = f"{error or 'no code'}{': ' if error_description else ''}{error_description}"[:MOST_SAID]
         return _refused(request, begun.then, f"{oidc.name} did not sign you in: {told}")
@@ -96,16 +97,19 @@ def _refused(request: Request, then: str, problem: str) -> Response:
 def _oidc(request: Request) -> Oidc:
     oidc: Oidc | None = request.app.state.oidc
     if oidc is None:
-        raise NotFound("This server has no issuer to sign in at: PIPELINES_OIDC_CLIENT_ID is not set.")
+        raise NotFound(
+            "This server has no issuer to sign in with. Set PIPELINES_OIDC_ISSUER"
+            " and PIPELINES_OIDC_CLIENT_ID."
+        )
     return oidc
 
 
 def _redirect_uri(request: Request) -> str:
-    """As it is registered at the issuer: under the URL that people use."""
+    """The redirect URI registered at the issuer, under the public URL."""
     base: str = request.app.state.public_url or str(request.base_url)
     return f"{base.rstrip('/')}{PATH}"
 
 
 def _cookie_name(request: Request) -> str:
-    """By port, as the sign-in's own."""
+    """One cookie per port, like the sign-in cookie."""
     return f"odyssey_oidc_{request.url.port or 0}"

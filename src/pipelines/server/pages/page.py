@@ -1,4 +1,4 @@
-"""A page as an answer: what the frame needs beside what the page itself shows, its headers, its errors."""
+"""Renders pages as responses: adds the frame's context and the security headers."""
 
 import asyncio
 import time
@@ -56,10 +56,10 @@ async def page(
     status: int = 200,
     **context: Any,
 ) -> Response:
-    """A whole page. `here` is the place of the navigation it belongs to, `trail` what leads to it.
+    """Renders a whole page. `here` is its entry in the navigation, `trail` the links that lead to it.
 
-    Rendered in a thread: a large table takes a tenth of a second, in which others are answered. Of one org
-    only two are at a time: each such thread takes its share of the interpreter from everybody.
+    Renders in a thread, because a large table takes a tenth of a second. Each org renders at most two pages
+    at a time, because every such thread slows down the others.
     """
     said = unquote(request.cookies.get(SAID_COOKIE, ""))
     frame = {
@@ -78,7 +78,7 @@ async def page(
 
 
 async def part(visitor: Visitor, template: str, *, status: int = 200, **context: Any) -> Response:
-    """A piece of a page, for htmx."""
+    """Renders a fragment of a page for htmx."""
     text = await _rendered(visitor, template, {"me": {"csrf": visitor.csrf}, "may": visitor.may} | context)
     return HTMLResponse(text, status, headers=HEADERS)
 
@@ -89,13 +89,13 @@ async def _rendered(visitor: Visitor, template: str, context: Mapping[str, Any])
 
 
 def bare_page(template: str, *, title: str, status: int = 200, **context: Any) -> HTMLResponse:
-    """For somebody who is not signed in, or where even that could not be found out."""
+    """A page for a visitor who is not signed in, or whose sign-in could not be checked."""
     frame = {"me": None, "title": title, "here": "", "trail": (), "said": ""}
     return HTMLResponse(render(template, frame | context), status, headers=HEADERS)
 
 
 def go(path: str, said: str = "") -> Response:
-    """Where to look next, after something was done; what was done is said there, once."""
+    """Redirects to a page after an action. The page shows the message once."""
     response = RedirectResponse(path, 303)
     if said:
         response.set_cookie(SAID_COOKIE, quote(said[:MOST_SAID]), max_age=60, httponly=True, samesite="lax")
@@ -115,7 +115,7 @@ async def _me(request: Request, visitor: Visitor) -> JsonObject:
 
 
 async def _about_org(request: Request, org_id: int) -> tuple[str, int]:
-    """Its name and what waits for review. Counted every few seconds at most, for the frame of every page."""
+    """The name of the org and its number of waiting reviews, cached for a few seconds."""
     kept: dict[int, tuple[float, str, int]] = request.app.state.frames
     known = kept.get(org_id)
     if known is not None and time.monotonic() - known[0] < FRAME_S:
@@ -132,5 +132,5 @@ async def _about_org(request: Request, org_id: int) -> tuple[str, int]:
 
 
 def forget_counts(request: Request, org_id: int) -> None:
-    """Something was decided: the next page counts anew."""
+    """Drops the cached counts of an org after a decision."""
     request.app.state.frames.pop(org_id, None)

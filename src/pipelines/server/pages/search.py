@@ -1,4 +1,4 @@
-"""The finder: agents, datasets, tasks, batches, runs, worlds and scenarios by number or words."""
+"""/search: finds agents, datasets, tasks, batches, runs, worlds and scenarios by number or words."""
 
 from typing import Annotated
 
@@ -10,8 +10,8 @@ from pipelines.server.pages.visitor import Reader
 from pipelines.storage.lists.finder import Found, find
 
 router = APIRouter()
-LONGEST = 200  # characters that are looked for
-#: Where each kind has its page.
+LONGEST = 200  # characters of a search
+#: The path of the page of each kind.
 PATHS = {
     "agent": "/agents/{}",
     "dataset": "/datasets/{}",

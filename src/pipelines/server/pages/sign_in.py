@@ -1,4 +1,4 @@
-"""Signing in, by a link that works once, a key or a token; and out."""
+"""Signs people in with a one-time link, a key or a token, and signs them out."""
 
 import secrets
 from typing import Annotated
@@ -24,7 +24,8 @@ LASTS_S = 14 * 24 * 3600
 MOST_FORM = 64 * 1024  # bytes, of anybody: a token of an issuer has some thousand
 TOKEN_LASTS_S = 8 * 3600  # a working day: its issuer may take back what a token says
 NOT_A_LINK = (
-    "This link has been used, or is too old. Sign in with a key, or ask for a link: `pipelines open`."
+    "This link has been used already, or it has expired. Sign in with a"
+    " key, or get a new link with `pipelines open`."
 )
 
 Next = Annotated[str, Query(alias="next", max_length=2_000)]
@@ -53,8 +54,8 @@ async def sign_in_page(
 
 @router.post("/sign-in")
 async def sign_in(request: Request) -> Response:
-    """Needs no token of ours: whoever sends it must know a key. But not from a page elsewhere, which could
-    sign somebody in with a key of its own, and read what they do then."""
+    """Needs no CSRF token, because the sender must know a key. But forms from other sites are refused: they
+    could sign a person in with the attacker's key and read what that person does."""
     check_host(request)
     check_origin(request)
     form = await form_texts(request, MOST_FORM)

@@ -1,4 +1,4 @@
-"""/ui/style: the palette, the type and every component once; and the static files."""
+"""/ui/style: shows the palette, the type and every component. Also serves the static files."""
 
 from fastapi import APIRouter, Request, Response
 
@@ -35,7 +35,7 @@ async def style_page(request: Request, visitor: Reader) -> Response:
 
 @router.get(BASE + "/{version}/{name}")
 async def static_file(version: str, name: str, request: Request) -> Response:
-    """For anybody: nothing here is anybody's."""
+    """Needs no sign-in: static files hold no data."""
     asset = assets().get(name)
     if asset is None:
         raise NotFound(f"There is no file {name[:100]}.")

@@ -1,4 +1,4 @@
-"""Who looks at a page, whether a form came from one of ours, and whether this server is meant at all."""
+"""Identifies the visitor of a page, and checks the origin of forms and the Host header."""
 
 import hashlib
 import hmac
@@ -27,7 +27,7 @@ READING = ("GET", "HEAD")
 
 
 class SignInNeeded(Exception):
-    """Nobody has signed in, or not for long enough."""
+    """The visitor is not signed in, or the sign-in has expired."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,7 +46,7 @@ class Visitor:
 
 
 def cookie_name(request: Request) -> str:
-    """By port: browsers share cookies between the ports of a host, and two servers may run there."""
+    """One cookie per port, because browsers share cookies between the ports of a host."""
     return f"odyssey_{request.url.port or 0}"
 
 
@@ -55,20 +55,20 @@ def csrf_of(token: str) -> str:
 
 
 def check_host(request: Request) -> None:
-    """A page elsewhere that points its own name at this address would be the same origin as ours: only names
-    that we go by are answered. Addresses are: no name can be pointed at us that way."""
+    """Refuses unknown host names, to prevent DNS rebinding: another site could point its own name at this
+    address and get the same origin. IP addresses are safe."""
     host = urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
     own = urlsplit(request.app.state.public_url).hostname or ""
     if host in ("localhost", own) or host.endswith(".localhost") or _is_address(host):
         return
     raise MisdirectedRequest(
-        f"This server does not go by the name {host[:100]!r}. Open it by its address or as localhost, or"
+        f"This server is not known as {host[:100]!r}. Open it by its IP address or as localhost, or"
         " set PIPELINES_PUBLIC_URL to the URL that people use."
     )
 
 
 async def who_signed_in(request: Request) -> Identity | None:
-    """None also for somebody who has been signed out since they asked."""
+    """The identity behind the sign-in cookie; None if it has expired or was revoked."""
     token = request.cookies.get(cookie_name(request), "")
     platform = platform_of(request)
     now = platform.now()
@@ -95,7 +95,8 @@ async def _visitor(request: Request) -> Visitor:
 
 
 async def check_is_ours(request: Request, csrf: str) -> None:
-    """The form came from a page of ours: by what the browser says of its origin, and by its token."""
+    """Refuses a form that did not come from a page of this server, by its Origin header and its CSRF
+    token."""
     check_origin(request)
     given = request.headers.get(CSRF_HEADER) or str((await read_form(request)).get(CSRF_FIELD, ""))
     if not hmac.compare_digest(given.encode("utf-8", "replace"), csrf.encode()):
@@ -103,7 +104,7 @@ async def check_is_ours(request: Request, csrf: str) -> None:
 
 
 def check_origin(request: Request) -> None:
-    """Where the browser says from where a form comes, it comes from here."""
+    """Refuses a form whose Origin header names another site."""
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
     scheme, _, host = (origin or "").partition("://")
     is_same = origin is None or (scheme in ("http", "https") and host == request.headers.get("host"))
@@ -112,22 +113,22 @@ def check_origin(request: Request) -> None:
 
 
 async def read_form(request: Request, most: int | None = None) -> FormData:
-    """Fields and files, in at most so many bytes; read once, however many ask.
+    """The fields and files of a form, up to a limit of bytes. The form is read once and cached.
 
-    What stands in a form with percent signs is read by the event loop, a mebibyte of it for half a second:
-    forms with room for long texts are sent in parts (multipart/form-data), which costs next to nothing.
+    Parsing a percent-encoded form blocks the event loop (half a second per MiB). So forms with long texts use
+    multipart/form-data, which is cheap to parse.
     """
     length = request.headers.get("content-length", "")
     limit = request.app.state.upload_limit_mb * MEBIBYTE if most is None else most
     if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
         limit = min(limit, MOST_ENCODED)
     if not (length.isascii() and length.isdigit()) or len(length) > 18 or int(length) > limit:
-        raise BodyTooLarge(f"A form of this kind may have {limit // 1024:,} KiB, and says how long it is.")
+        raise BodyTooLarge(f"The form is over {limit // 1024:,} KiB, or has no Content-Length.")
     return await request.form(max_files=100, max_fields=MOST_FIELDS, max_part_size=8 * MEBIBYTE)
 
 
 async def form_texts(request: Request, most: int | None = None) -> dict[str, str]:
-    """Its fields that are texts, the last of each name."""
+    """The text fields of the form; for a repeated name, the last value."""
     form = await read_form(request, most)
     return {name: value for name, value in form.multi_items() if not isinstance(value, UploadFile)}
 
@@ -136,7 +137,8 @@ def _needs(role: Role) -> DependsOn:
     async def check(visitor: Annotated[Visitor, Depends(_visitor)]) -> Visitor:
         if not at_least(visitor.identity, role):
             raise Forbidden(
-                f"You are signed in as a {visitor.identity.role.value}; this needs a {role.value}."
+                f"You are signed in as {visitor.identity.role.value}. You"
+                f" need the role {role.value} for this."
             )
         return visitor
 

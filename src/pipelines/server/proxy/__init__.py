@@ -1,1 +1,1 @@
-"""The tool path: the per-run proxy, its fast path, MCP, and the connections of sandboxes."""
+"""The path of tool calls: the per-run proxy, its fast path, MCP, and the connections from sandboxes."""

@@ -1,8 +1,7 @@
-"""`POST {base}/tools/{tool}` answered by the connection itself: no scope, no cycle, no task.
+"""The fast path of `POST {base}/tools/{tool}`: the connection itself answers, without ASGI scope and task.
 
-Only the usual request is taken: HTTP/1.1 that is kept alive, a plain path, a body of known and modest
-length, a run that is in memory, nothing before it still being answered. Every other one goes to ASGI as if
-this were not here, where `proxy` decides with the same functions.
+It takes only ordinary requests: HTTP/1.1 with keep-alive, a plain path, a small body of known length, a run
+in memory, and no earlier request still pending. All others go to ASGI, where `proxy` uses the same functions.
 """
 
 import asyncio
@@ -28,7 +27,7 @@ _CLOSE = b"connection: close\r\n"
 
 
 class _HeldHead(NamedTuple):
-    """One that is known, until its body is there."""
+    """A known head that waits for its body."""
 
     head: bytes
     request: LeanRequest
@@ -38,11 +37,11 @@ class _HeldHead(NamedTuple):
 
 class _NoEvent:
     def set(self) -> None:
-        """uvicorn wakes the application of a cycle with it; nobody sleeps here."""
+        """uvicorn wakes the application of a cycle with it. Here, nothing waits for it."""
 
 
 class _LeanCycle:
-    """The tool call of a connection in the shape in which uvicorn asks about its latest request."""
+    """The tool call of a connection, with the interface that uvicorn expects of its latest request."""
 
     __slots__ = ("disconnected", "keep_alive", "message_event", "response_complete")
 
@@ -102,7 +101,7 @@ class LeanProxyProtocol(OneWriteProtocol):
         self._data = None
 
     def _is_known(self, data: bytes) -> bool:
-        """Whether its head was parsed before, so that it says all there is to know."""
+        """Whether this head was parsed before, so that it need not be parsed again."""
         end = data.find(b"\r\n\r\n") + 4
         known = self._known.find(data[:end])
         if known is None:
@@ -113,7 +112,7 @@ class LeanProxyProtocol(OneWriteProtocol):
         return self._is_answered_again(request, data[end:], key, time.perf_counter())
 
     def _is_held(self, held: _HeldHead) -> bool:
-        """Many clients send the body by itself: the head waits for it, if it is sure to be asked for."""
+        """Keeps a known head whose body arrives separately; False if this path cannot take it."""
         live = self._proxy.live_runs.get(held.request.token_hash)
         if live is None or self._proxy.may_have_to_wait(live) or not self._is_free():
             return False
@@ -125,7 +124,8 @@ class LeanProxyProtocol(OneWriteProtocol):
         return True
 
     def _is_answered_again(self, request: LeanRequest, body: bytes, key: str | None, started: float) -> bool:
-        """Its token belongs to one run for ever: the target that was checked then is right now."""
+        """Answers a known request again. A token belongs to one run for ever, so its checked target is still
+        right."""
         if len(body) != request.body_size or not self._is_free():
             return False
         live = self._proxy.live_runs.get(request.token_hash)
@@ -206,7 +206,7 @@ class LeanProxyProtocol(OneWriteProtocol):
         self._take(request, request.idempotency_key, live, started)
 
     def _hand_over(self) -> None:
-        """To ASGI, as if uvicorn had heard it from the parser itself."""
+        """Hands the request to ASGI, as if uvicorn's own parser had produced it."""
         url, headers = self.url, self.headers
         self._begin_request()
         super().on_url(url)
@@ -236,13 +236,14 @@ class LeanProxyProtocol(OneWriteProtocol):
     # Is it ours?
 
     def _is_free(self) -> bool:
-        """Nothing before it is being answered, and what was answered is being read."""
+        """Whether no earlier request is being answered, and the client reads its responses."""
         cycle: Any = self.cycle
         is_answered = cycle is None or cycle.response_complete
         return is_answered and not self.flow.write_paused and not self.transport.is_closing()
 
     def _run_of(self, request: LeanRequest) -> LiveRun | None:
-        """None where it is not in memory or the call is refused: ASGI loads it, and tells why not."""
+        """The run of the request; None if it is not in memory or the call is refused, so that ASGI handles
+        it."""
         live = self._proxy.live_runs.get(request.token_hash)
         if live is None:
             return None
@@ -338,7 +339,8 @@ class LeanProxyProtocol(OneWriteProtocol):
         self.access_logger.info('%s - "%s %s HTTP/%s" %d', client, "POST", self._request.path, "1.1", status)
 
     def _beginning(self, status: int) -> bytes:
-        """Of a response, up to its length: it changes once a second, when uvicorn makes a new `date`."""
+        """The beginning of a response, up to its length. It changes every second with uvicorn's `date`
+        header."""
         default_headers = self.server_state.default_headers
         if default_headers is not self._default_headers:
             self._default_headers = default_headers

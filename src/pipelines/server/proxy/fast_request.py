@@ -1,4 +1,4 @@
-"""Which requests the lean way takes, and what their heads say."""
+"""Decides which requests the fast path takes, and reads their heads."""
 
 import re
 from typing import Any, NamedTuple
@@ -9,15 +9,15 @@ from pipelines.wire.names import HEADER_IDEMPOTENCY_KEY, PROXY_BASE
 MAX_LEAN_BODY = 64 * 1024  # kept without a pause in reading, as uvicorn does; larger ones are ASGI's
 MAX_HEADS = 16  # remembered for each connection: an agent has some tools, and arguments of some lengths
 MAX_KEPT_HEAD = 2048
-#: A path that means what it says: nothing to decode, no query.
+#: A plain path: nothing to decode and no query.
 _PLAIN_PATH = re.compile(rb"%b/[A-Za-z0-9_\-./]+" % re.escape(PROXY_BASE.encode()))
-#: An idempotency key of letters and digits alone, in a line of its own.
+#: An idempotency key of letters and digits only, on its own line.
 _KEY_LINE = re.compile(rb"(?i)\r\n%b: ([a-z0-9]+)(?=\r\n)" % HEADER_IDEMPOTENCY_KEY.lower().encode())
 _NOT_LEAN = frozenset({b"expect", b"upgrade", b"transfer-encoding"})
 
 
 class LeanRequest(NamedTuple):
-    """What a head says; the same bytes always say the same."""
+    """The parsed head of a request. Equal bytes have equal contents."""
 
     tool_name: str
     target: Target
@@ -29,7 +29,7 @@ class LeanRequest(NamedTuple):
 
 
 class HeadReader:
-    """Reads the heads of one connection: its path and its token are mostly those of the last one."""
+    """Reads the heads of one connection; path and token are usually those of the previous request."""
 
     __slots__ = ("_path", "_target", "_token", "_token_hash", "_url")
 
@@ -38,7 +38,8 @@ class HeadReader:
         self._token, self._token_hash = b"", hash_of(b"")
 
     def read(self, parser: Any, url: bytes, pairs: list[Pair]) -> LeanRequest | None:
-        """None for whatever is not the usual tool call. `parser` is httptools', at the end of the head."""
+        """The request; None if it is not an ordinary tool call. `parser` is httptools', at the end of the
+        head."""
         headers = dict(pairs)
         if (
             parser.get_method() != b"POST"
@@ -78,22 +79,22 @@ class HeadReader:
 
 
 class KnownHeads:
-    """Heads that httptools has parsed on one connection; the same bytes need not be parsed again.
+    """Heads that httptools has parsed on one connection, so that equal bytes need not be parsed again.
 
-    An idempotency key differs in every call. A head that differs in nothing else, and there only by other
-    letters and digits of the same number, would be parsed to the same, so that it is known as well.
+    The idempotency key differs in every call. A head that differs only in its key, with as many letters and
+    digits, is known as well.
     """
 
     __slots__ = ("_by_head", "_by_rest", "_count")
 
     def __init__(self) -> None:
         self._by_head: dict[bytes, LeanRequest] = {}
-        #: By where the key stands in the head, then by the head without it.
+        #: By the position of the key in the head, then by the head without the key.
         self._by_rest: dict[tuple[int, int], dict[bytes, LeanRequest]] = {}
         self._count = 0
 
     def find(self, head: bytes) -> tuple[LeanRequest, str | None] | None:
-        """With the idempotency key that it has."""
+        """The known request of a head, with its idempotency key."""
         request = self._by_head.get(head)
         if request is not None:
             return request, None
@@ -105,8 +106,8 @@ class KnownHeads:
         return None
 
     def add(self, data: bytes, request: LeanRequest) -> None:
-        """`data` begins where a message begins, and `request` is what its first head says; it is kept if
-        the data ends with that head or with its body."""
+        """Remembers a head. `data` begins with a message and `request` is its parsed head; the data must end
+        with that head or its body."""
         end = data.find(b"\r\n\r\n") + 4
         is_first = len(data) in (end, end + request.body_size) and data.startswith(b"POST ")
         if not is_first or end > MAX_KEPT_HEAD:

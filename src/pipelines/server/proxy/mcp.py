@@ -1,7 +1,7 @@
 """The run's tools for any MCP client: `POST {base}/mcp` (streamable HTTP), with the run's token as bearer.
 
-One body in, one JSON answer out. No stream and no session is kept (GET answers 405), so a client may open a
-new session per call, on any node, also after a restart.
+Each body gets one JSON answer. There are no streams and no sessions (GET answers 405), so a client can open a
+new session for each call, on any node, even after a restart.
 """
 
 import gc
@@ -45,20 +45,21 @@ from pipelines.wire.errors import (
     ToolNotDeclared,
 )
 
-#: What went wrong behind the tool, or in its arguments: the model should see it, and can act on it.
+#: Errors of the tool or of its arguments. The model sees them and can react.
 _TOLD_TO_THE_MODEL = (InvalidArguments, SimulationError, ReplyTooLarge, AskFailed)
 _SESSION = b"mcp-session-id"
 _NOTHING_TO_SAY = WireReply(202, b"", None)
 MOST_ANSWERED_BYTES = 8 * 1024 * 1024  # in one body: past it no further message of several is carried out
 _TOO_MUCH = (
-    "The answers to the messages before are over 8 MiB: this one was not carried out. Send it by itself."
+    "This message was not executed, because the answers to the messages"
+    " before it are over 8 MiB. Send it alone."
 )
 
 CallTool = Callable[[LiveRun, ToolCall], Awaitable[Reply]]
 
 
 class Faulted(Exception):
-    """A failure rule lets the connection fail instead of answering."""
+    """A failure rule makes the connection fail instead of answering."""
 
     def __init__(self, fault: WireFault, reply: Reply) -> None:
         super().__init__()
@@ -75,9 +76,10 @@ class McpEndpoint:
         is_active: Callable[[LiveRun], bool],
         turns: CallTurns,
     ) -> None:
-        """`wait_before_call` counts a call, or says how many seconds it has to wait.
+        """`wait_before_call` counts a call, or returns the seconds that it must wait.
 
-        What reads or writes a large message holds the loop for a tenth of a second: in the org's turn.
+        Reading or writing a large message blocks the loop for a tenth of a second, so it waits for the org's
+        turn.
         """
         self._call_tool = call_tool
         self._wait_before_call = wait_before_call
@@ -90,7 +92,7 @@ class McpEndpoint:
     async def answer(
         self, live: LiveRun, message: Json, sent: ProtocolHeaders, headers: SentHeaders, started: float
     ) -> WireReply:
-        """To what `read` gave; either raises McpError."""
+        """The answer to the result of `read`; both raise McpError."""
         if not isinstance(message, list):
             return await self._one(live, message, sent, headers, started)
         return await self._several(live, message, sent, headers, started)
@@ -98,9 +100,9 @@ class McpEndpoint:
     async def _several(
         self, live: LiveRun, messages: list[Json], sent: ProtocolHeaders, headers: SentHeaders, started: float
     ) -> WireReply:
-        """As version 2025-03-26 has it; one after the other, in their order."""
+        """Answers a batch, as of version 2025-03-26: one message after the other, in order."""
         if not 0 < len(messages) <= MAX_BATCH:
-            raise McpError(INVALID_REQUEST, f"Several messages at once are 1 to {MAX_BATCH}.")
+            raise McpError(INVALID_REQUEST, f"A batch must have 1 to {MAX_BATCH} messages.")
         answers: list[Json] = []
         room = MOST_ANSWERED_BYTES
         for message in messages:
@@ -147,7 +149,9 @@ class McpEndpoint:
             if not self._is_active(live):
                 raise _refused(request, RunNotActive())
             return tools_list_result(request, live.toolbox.tools.values())
-        raise error_of(request, METHOD_NOT_FOUND, f"There is no {request.method[:80]} here, only tools.")
+        raise error_of(
+            request, METHOD_NOT_FOUND, f"Unknown method {request.method[:80]}. This server offers only tools."
+        )
 
     async def _called(
         self, live: LiveRun, request: McpRequest, headers: SentHeaders, started: float
@@ -182,7 +186,7 @@ def _result_text(request: McpRequest, reply: Reply) -> bytes:
 
 def _read(body: bytes | None) -> Json:
     if body is None:
-        raise McpError(INVALID_REQUEST, "A message is 1 MiB at most.")
+        raise McpError(INVALID_REQUEST, "The message is over 1 MiB.")
     is_collecting = gc.isenabled()
     gc.disable()  # nothing that is read here is part of a circle: see ToolCallAnswerer._answer_large
     try:

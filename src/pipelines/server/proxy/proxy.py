@@ -1,4 +1,4 @@
-"""The per-run proxy as plain ASGI, and the reference for the one path of it that `lean_proxy` shortens.
+"""The per-run proxy as plain ASGI, and the reference for the path that `fast_proxy` shortens.
 
     POST {base}/tools/{tool}         one tool call
     GET  {base}/tools                the run's tools
@@ -57,18 +57,18 @@ log = logging.getLogger(__name__)
 QUICK_PER_S = (
     50  # requests of one sandbox, after a burst: some milliseconds of the loop's time in each second
 )
-EVENTS_PER_CALL = 10  # an agent may report several things about each call it makes
+EVENTS_PER_CALL = 10  # an agent may report several events per call
 
 _NO_TOKEN = hash_of(b"")
 _JSON = (b"content-type", b"application/json")
 
 
 class _Gone(Exception):
-    """The caller hung up before the request was whole: nothing was asked, nothing happens."""
+    """The caller disconnected before the request was complete, so nothing happens."""
 
 
 class _Asked(NamedTuple):
-    """A request whose token and target are right."""
+    """A request with a valid token and target."""
 
     scope: Scope
     receive: Receive
@@ -101,7 +101,7 @@ class Proxy:
             headers = sent_headers(scope["headers"])
             token_hash = hash_of(headers.token)
             target = target_of(scope["path"])
-            # The token comes first: an unknown caller learns nothing about paths, tools or methods.
+            # Check the token first, so that an unknown caller learns nothing about paths, tools or methods.
             live = self.live_runs.get(token_hash) or await self.loaded(token_hash)
             scope[RUN] = live.id
             check_target(target, live, method=scope["method"], path=scope["path"])
@@ -122,39 +122,39 @@ class Proxy:
             await _send(send, self.refusal(error, live, scope["path"]))
 
     async def loaded(self, token_hash: str) -> LiveRun:
-        """The run of a token that is not in memory; asked again until it is there, or nowhere."""
+        """Loads the run of a token into memory; tries again until it is loaded or does not exist."""
         live = await self.live_runs.loaded(token_hash) if token_hash != _NO_TOKEN else None
         if live is None:
             raise InvalidRunToken
         return live
 
     def give_up_asking(self) -> None:
-        """Whoever waits for what a call has asked is told that its outcome is not known."""
+        """Answers calls that wait for an external reply with an unknown outcome."""
         self.live_runs.abandon_all()
 
     def wait_before_call(self, live: LiveRun, now: float) -> int:
-        """0 when the call may go ahead (and is counted), else the whole seconds to wait."""
+        """0 if the call may proceed (and is counted), else the seconds to wait."""
         return wait_before(live.recent_calls, now, self._rate_limit) if self._rate_limit else 0
 
     def pace(self) -> Pace:
-        """For one caller: in a minute as many requests as its calls and events may be, refused ones among
-        them, and of these only some at the same moment."""
+        """The pace of one caller: as many requests per minute as its calls and events may be, refused ones
+        included, with a limited burst."""
         a_minute, at_once = self._rate_limit * (1 + EVENTS_PER_CALL), self._rate_limit * 2
         if not self._rate_limit:
             return Pace()
         return Pace(Bound(a_minute), Bound(at_once, at_once / max(QUICK_PER_S, a_minute / WINDOW_S)))
 
     def may_have_to_wait(self, live: LiveRun) -> bool:
-        """Whether the next call might be refused for its rate; nothing is counted."""
+        """Whether the rate limit might refuse the next call. Counts nothing."""
         return self._rate_limit != 0 and len(live.recent_calls) >= self._rate_limit
 
     def refusal(self, error: Exception, live: LiveRun | None, path: str) -> WireReply:
-        """What is said to an exception. One that is our fault is logged here and told to nobody."""
+        """The reply to an exception. An internal error is logged here, without details in the reply."""
         self.tally.refusals[error.code if isinstance(error, OdysseyError) else InternalError.code] += 1
         if isinstance(error, OdysseyError):
             return refuse_with(error)
         log.error("proxy call failed: %s", path, exc_info=error)
-        if live is not None:  # what the call did to it in memory is not in its log
+        if live is not None:  # the in-memory changes of the call are not in the log
             self.live_runs.forget({live.id})
         return refuse_with(InternalError())
 
@@ -203,7 +203,7 @@ class Proxy:
         if wait_s:
             self.tally.refusals[RateLimited.code] += 1
             self.live_runs.rate_limited.count_event(live.id)
-            error = RateLimited("Too many trace events; wait and try again.")
+            error = RateLimited("Too many trace events. Wait and try again.")
             await _send(asked.send, refuse_with(error, wait_s))
             return
         body = await _read_body(asked.receive)
@@ -232,7 +232,7 @@ class Proxy:
 
 
 async def _read_body(receive: Receive) -> bytes | None:
-    """The whole body, or None once it is past the limit; what is past it is not kept."""
+    """The whole body; None if it exceeds the limit."""
     parts: list[bytes] = []
     size, more = 0, True
     while more and size <= MAX_BODY_BYTES:
@@ -249,7 +249,7 @@ async def _read_body(receive: Receive) -> bytes | None:
 
 
 def _tools_of(live: LiveRun) -> WireReply:
-    """What an agent may know of its tools: not how they are simulated."""
+    """The tools as the agent may see them: without their simulation."""
     shown = [
         {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
         | ({"output_schema": tool.output_schema} if tool.output_schema is not None else {})
@@ -259,7 +259,7 @@ def _tools_of(live: LiveRun) -> WireReply:
 
 
 async def _fail(asked: _Asked, fault: WireFault, reply: Reply) -> None:
-    """Let the connection fail; under another server, or none, say that it would have."""
+    """Makes the connection fail; if the server does not support this, replies that it would have failed."""
     connection: OneWriteProtocol | None = asked.scope.get(CONNECTION)
     if connection is None:
         await _send(asked.send, reply_with(reply))

@@ -1,7 +1,6 @@
-"""What the proxy reads from a request and says in a reply, as functions over values.
+"""Reads requests and builds replies of the proxy, as functions over values.
 
-One set for both ways a tool call comes in: through ASGI (`proxy`) and straight from the connection
-(`lean_proxy`).
+Both paths of a tool call use them: ASGI (`proxy`) and the connection itself (`fast_proxy`).
 """
 
 import hashlib
@@ -83,12 +82,12 @@ def hash_of(token: bytes) -> str:
 
 def check_target(target: Target, live: LiveRun, *, method: str, path: str) -> None:
     if target.jti is not None and target.jti != live.jti:
-        raise InvalidRunToken("This token belongs to another run than the URL names.")
+        raise InvalidRunToken("This token belongs to a different run than the one in the URL.")
     if target.section not in ("tools", "traces", "mcp") or (target.section == "mcp" and target.name):
-        raise NotFound("The proxy has tools/{tool_name}, traces/{event_type} and mcp.")
+        raise NotFound("Unknown path. The proxy has tools/{tool_name}, traces/{event_type} and mcp.")
     wanted = "GET" if target.name is None and target.section == "tools" else "POST"
     if method != wanted or (target.name is None and target.section == "traces"):
-        raise MethodNotAllowed(f"{path[:200]} does not take {method}.")
+        raise MethodNotAllowed(f"{path[:200]} does not support {method}.")
 
 
 def status_of_reply(reply: Reply) -> int:

@@ -1,4 +1,4 @@
-"""At most N calls in any sixty seconds: exact, and as cheap as the last N times; or in their turn."""
+"""Rate limits: at most N calls in any sixty seconds, exactly; and pacing for callers that wait."""
 
 import math
 import time
@@ -10,7 +10,7 @@ WINDOW_S = 60.0
 
 
 def wait_before(recent: deque[float], now: float, limit: int) -> int:
-    """0 when the call may go ahead (and is counted), else the whole seconds to wait."""
+    """0 if the call may proceed (and is counted), else the seconds to wait."""
     if limit == 0:
         return 0
     if len(recent) >= limit:
@@ -23,23 +23,23 @@ def wait_before(recent: deque[float], now: float, limit: int) -> int:
 
 
 class Bound(NamedTuple):
-    """So many at once, and in the long run as many in each window."""
+    """A burst size that is refilled in each window."""
 
     most: int
     window_s: float = WINDOW_S
 
 
 class Pace:
-    """For callers who wait instead of being refused: each is let through when every bound allows it."""
+    """Paces callers that wait instead of being refused: each proceeds when every bound allows it."""
 
     def __init__(self, *bounds: Bound, clock: Callable[[], float] = time.monotonic) -> None:
         self._bounds = bounds
         self._clock = clock
-        # Of each bound, when the next one would be due, had all come evenly.
+        # For each bound, when the next caller would be due at an even pace.
         self._due = [clock() - bound.window_s for bound in bounds]
 
     def wait_s(self) -> float:
-        """How long this one has to wait; it is counted."""
+        """The seconds that this caller must wait. Counts the caller."""
         now = self._clock()
         for place, (most, window_s) in enumerate(self._bounds):
             due = min(max(self._due[place], now - window_s), now + window_s)

@@ -1,7 +1,7 @@
-"""The proxy's door into a sandbox: HTTP on one connection, for one run alone.
+"""The proxy for a sandbox: HTTP on a connection that belongs to one run.
 
-The connection itself says which run is calling. Its token opens its own tools; any other token, and every
-other path of the server, is as if it were not there.
+The connection identifies the run. Only the token of this run and the paths of the proxy work; all other
+tokens and paths are answered as if they did not exist.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ class RunDoor:
         self._config.load()
 
     def __call__(self, visitor: Visitor) -> Callable[[socket.socket], Awaitable[None]]:
-        """For the connections of one run; what they ask together is paced."""
+        """The handler of one run's connections, which share one pace."""
         one_run = _OneRun(self._proxy, self._models, self._helpers, visitor)
         connections = self._proxy.pace()
 
@@ -62,7 +62,7 @@ class RunDoor:
         return serve
 
     async def _serve(self, connection: socket.socket, app: "_OneRun") -> None:
-        """Until one side closes it, or the run ends."""
+        """Serves the connection until one side closes it or the run ends."""
         loop = asyncio.get_running_loop()
         protocol = _Protocol(self._config, self._state, {}, loop)
         protocol.gone = loop.create_future()
@@ -88,7 +88,7 @@ class _Protocol(OneWriteProtocol):
 
 
 class _OneRun:
-    """The proxy as one run may see it."""
+    """The part of the proxy that one run may use."""
 
     def __init__(self, proxy: Proxy, models: ModelDoor, helpers: HelperProcesses, visitor: Visitor) -> None:
         self._proxy = proxy
@@ -104,7 +104,7 @@ class _OneRun:
         if scope["raw_path"].startswith(_MODEL_PATHS):
             await self._models(scope, receive, send, self._visitor.models)
         elif not scope["path"].startswith(f"{PROXY_BASE}/"):
-            await _refuse(send, NotFound(f"From here only {PROXY_BASE} is reached."))
+            await _refuse(send, NotFound(f"From a sandbox, only {PROXY_BASE} is reachable."))
         elif not self._is_its_own(scope["headers"]):
             await _refuse(send, InvalidRunToken())
         elif self._visitor.redaction:
@@ -114,7 +114,8 @@ class _OneRun:
             await self._proxy(scope, receive, send)
 
     def _redacting(self, receive: Receive) -> Receive:
-        """The body in one piece, since a secret may lie across two. What is over the limit is refused."""
+        """Redacts the body as one piece, because a secret may span two chunks. Refuses bodies over the
+        limit."""
         visitor = self._visitor
 
         async def received() -> Any:
@@ -138,7 +139,8 @@ class _OneRun:
         return received
 
     def _is_its_own(self, headers: list[tuple[bytes, bytes]]) -> bool:
-        """Every token that is sent, not only the one that the proxy would choose."""
+        """Whether every token of the request belongs to this run, not only the one that the proxy would
+        use."""
         sent = [value.strip() for name, value in headers if name in _TOKEN_HEADERS]
         bare = [value[7:].strip() if value[:7].lower() == b"bearer " else value for value in sent]
         digests = {hashlib.sha256(token).hexdigest() for token in bare}
@@ -146,15 +148,15 @@ class _OneRun:
 
 
 async def _in_turn(pace: Pace) -> None:
-    """What the outside may ask in a minute is answered at once. A program that asks on, only to be refused,
-    has to wait for that: each of its requests takes the loop's time from everybody."""
+    """Slows down a program that keeps sending requests beyond its rate limit, because each refused request
+    still costs time of the event loop."""
     wait_s = pace.wait_s()
     if wait_s:
         await asyncio.sleep(wait_s)
 
 
 def _redacted(scope: Scope, hidden: Redaction) -> Scope:
-    """Names of tools and actors end up in the trace, too."""
+    """Redacts the names of tools and actors too, because they appear in the trace."""
     headers = [
         (name, value if name in _TOKEN_HEADERS else hidden.bytes(value)) for name, value in scope["headers"]
     ]
@@ -170,11 +172,11 @@ async def _refuse(send: Send, error: OdysseyError) -> None:
 
 
 class _Nothing:
-    """uvicorn wants an application when it is set up; each connection gets its own."""
+    """A placeholder: uvicorn needs an application at setup, but each connection gets its own."""
 
     def __init__(self) -> None:
-        # How many a sandbox has at once is bounded by its door.
+        # The sandbox itself limits the number of its connections.
         self.open_connections = OpenConnections(ConnectionLimits(fresh_s=IDLE_S))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Nobody comes here."""
+        """Never called."""

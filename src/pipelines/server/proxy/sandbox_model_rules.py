@@ -1,8 +1,7 @@
-"""What of a request to a model is let out of a sandbox, and what of the answer is let in.
+"""Rules for model requests that leave a sandbox, and for the answers that enter it.
 
-What comes out of a sandbox chooses nothing but a gateway of its agent, one of the calls that are allowed
-there, and a body. Host, key and connection are ours, and of headers only those pass that say how the body is
-to be read.
+The code in the sandbox chooses only a gateway of its agent, one of the allowed calls, and the body. The
+server sets host, key and connection. Only headers that describe the body are passed on.
 """
 
 import hmac
@@ -18,7 +17,7 @@ from pipelines.server.proxy.proxy import Scope
 from pipelines.wire.names import MODELS_BASE
 
 LONGEST_QUERY = 2_048
-#: How the body is to be read. Not whose account it is, nor anything about the connection.
+#: Headers that describe the body; none about the account or the connection.
 PASSED_ON = frozenset(
     {"accept", "content-type", "anthropic-version", "anthropic-beta", "openai-beta", "idempotency-key"}
 )
@@ -32,7 +31,7 @@ _QUERY = re.compile(rb"[A-Za-z0-9._~:@!$&'()*+,;=/?%-]*")
 
 
 class GatewayRefusal(Exception):
-    """What the gateway says itself, to whoever asked in a sandbox."""
+    """An error of the gateway itself, sent into the sandbox."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(message)
@@ -41,7 +40,7 @@ class GatewayRefusal(Exception):
 
 
 class Target(NamedTuple):
-    """What a run asked for, and may."""
+    """The allowed target of a run's request."""
 
     access: ModelAccess
     opened: OpenedUpstream
@@ -52,33 +51,33 @@ class Target(NamedTuple):
 
 def target_of(scope: Scope, access: ModelAccess | None) -> Target:
     if access is None or access.is_over:
-        message = "No run is open here that may ask a model: `model_gateways` of an agent names them."
+        message = "This run may not ask a model. List the allowed gateways in `model_gateways` of the agent."
         raise GatewayRefusal(403, "model_gateway_closed", message)
     if not _has_key(scope, access.key):
-        message = "The key of this run is missing or wrong: send what PIPELINES_MODEL_KEY holds."
+        message = "The key of this run is missing or wrong. Send the value of PIPELINES_MODEL_KEY."
         raise GatewayRefusal(401, "model_key_wrong", message)
     name, slash, rest = scope["raw_path"].decode("latin-1").removeprefix(f"{MODELS_BASE}/").partition("/")
     opened = access.upstreams.get(name)
     if opened is None:
         has = quote_names(access.upstreams)
-        message = f"The agent may use no model gateway `{name[:80]}`; it may use {has} (`model_gateways`)."
+        message = (
+            f"The agent may not use the model gateway `{name[:80]}`. It may use {has} (`model_gateways`)."
+        )
         raise GatewayRefusal(404, "model_gateway_unknown", message)
     method, path, query = scope["method"], access.redaction.text(slash + rest), scope["query_string"]
     if not is_plain_path(path) or not opened.upstream.allows(method, path):
         calls = ", ".join(map(str, opened.upstream.allow))
-        message = (
-            f"{method[:20]} {path[:200]} is not allowed at the model gateway `{name}`; allowed: {calls}."
-        )
+        message = f"The model gateway `{name}` does not allow {method[:20]} {path[:200]}. It allows {calls}."
         raise GatewayRefusal(404, "model_call_not_allowed", message)
     if len(query) > LONGEST_QUERY or _QUERY.fullmatch(query) is None:
-        message = "The query is too long, or has characters that no URL has."
+        message = "The query is too long, or contains characters that are not valid in a URL."
         raise GatewayRefusal(400, "model_query_invalid", message)
     asked = f"?{query.decode('ascii')}" if query else ""
     return Target(access, opened, method, path, access.redaction.text(asked))
 
 
 def _has_key(scope: Scope, key: str) -> bool:
-    """Every key that is sent, in whichever header its framework sends one."""
+    """Whether the request sends the run's key, in any of the usual headers."""
     sent = []
     for name, value in scope["headers"]:
         if name == b"authorization":
@@ -107,12 +106,15 @@ def request_to(target: Target, scope: Scope, body: bytes) -> ModelRequest:
 
 
 def check_answer(answer: StreamedAnswer, most_bytes: int) -> None:
-    """Of what cannot be passed on nothing is."""
+    """Raises GatewayRefusal if the answer cannot be passed on."""
     if 300 <= answer.status < 400:
-        message = f"The model answered with a redirect ({answer.status}), which is not followed: the operator"
+        message = f"The model answered with a redirect ({answer.status}), which is not followed. The operator"
         raise GatewayRefusal(502, "model_redirected", f"{message} should correct the upstream's base_url.")
     if answer.header("content-encoding").lower() not in ("", "identity"):
-        message = "The model's answer is compressed, though that was not asked for: it cannot be passed on."
+        message = (
+            "The model's answer is compressed, although the request did not"
+            " ask for compression. It cannot be passed on."
+        )
         raise GatewayRefusal(502, "model_answer_encoded", message)
     length = answer.header("content-length")
     if length.isascii() and length.isdigit() and int(length[:18]) > most_bytes:
@@ -125,7 +127,8 @@ def too_large_answer(most_bytes: int) -> GatewayRefusal:
 
 
 def passed_back(answer: StreamedAnswer, mask: KeyMask) -> list[tuple[bytes, bytes]]:
-    """A length is told where there is one: a client then notices an answer that breaks off."""
+    """The response headers. They keep the length if there is one, so that a client notices a truncated
+    answer."""
     found = []
     for name, value in answer.headers:
         raw = mask.text(value).encode("latin-1", "replace")

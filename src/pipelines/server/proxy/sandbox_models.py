@@ -1,6 +1,6 @@
-"""The way from a sandbox to the models its run may ask: `/models/{gateway}/…` at its own door.
+"""The model gateway inside a sandbox: `/models/{gateway}/…` forwards requests to the models of the run.
 
-Answers go back as they come, whatever their status; our own refusals look like OpenAI's errors.
+Answers are passed back unchanged, with any status. Our own refusals look like OpenAI's errors.
 """
 
 import asyncio
@@ -30,12 +30,12 @@ from pipelines.server.proxy.sandbox_model_rules import (
 from pipelines.wire.errors import BodyTooLarge
 
 log = logging.getLogger(__name__)
-CUT_OFF = "the run ended, or its code hung up, before the answer was whole"
+CUT_OFF = "the run ended or its code disconnected before the answer was complete"
 _WORTH_A_RETRY = ("model_unreachable", "model_timeout")
 
 
 class _Gone(Exception):
-    """The code hung up before its question was whole."""
+    """The code disconnected before its request was complete."""
 
 
 class ModelDoor:
@@ -53,7 +53,7 @@ class ModelDoor:
         call = asyncio.create_task(self._answer(target, scope, receive, send))
         target.access.begin(call)
         connection: OneWriteProtocol = scope[CONNECTION]
-        # The code may hang up, and its run may end: then nobody waits for the model either.
+        # If the code disconnects or its run ends, stop waiting for the model.
         await asyncio.wait({call, connection.lost()}, return_when=asyncio.FIRST_COMPLETED)
         call.cancel()
         await asyncio.wait({call})
@@ -68,7 +68,7 @@ class ModelDoor:
             try:
                 if access.tally.calls >= access.limits.calls:
                     most = f"{access.limits.calls:,} model calls that it may make (PIPELINES_MODEL_CALLS)"
-                    raise GatewayRefusal(429, "model_calls_used_up", f"This run has made the {most}.")
+                    raise GatewayRefusal(429, "model_calls_used_up", f"This run has made all {most}.")
                 body = await _body(access, receive)
             except _Gone:
                 return
@@ -81,7 +81,7 @@ class ModelDoor:
 
 
 class _Passing:
-    """One question to an upstream, and what is known of it so far."""
+    """One request to an upstream, with its state so far."""
 
     def __init__(self, client: ModelClient, target: Target, scope: Scope, send: Send, body: bytes) -> None:
         self._client = client
@@ -96,7 +96,7 @@ class _Passing:
         self._status: int | None = None
         self._is_streamed = False
         self._seen: AnswerUsage | None = None
-        self._is_answered = False  # its head was sent into the sandbox
+        self._is_answered = False  # whether the response head was sent into the sandbox
 
     async def pass_on(self) -> None:
         error: str | None = CUT_OFF
@@ -105,7 +105,7 @@ class _Passing:
                 await self._exchange()
             error = None
         except TimeoutError:
-            error = f"no whole answer within {self._limits.timeout_s:g} s (PIPELINES_MODEL_TIMEOUT_S)"
+            error = f"no complete answer within {self._limits.timeout_s:g} s (PIPELINES_MODEL_TIMEOUT_S)"
             await self._fail(GatewayRefusal(504, "model_timeout", f"The model gave {error}."))
         except UpstreamFailed as failed:
             error = str(failed)
@@ -137,7 +137,7 @@ class _Passing:
             await self._send({"type": "http.response.body", "body": b""})
 
     async def _parts(self, answer: StreamedAnswer, seen: AnswerUsage) -> AsyncGenerator[bytes]:
-        """What may be passed on, counted and looked at."""
+        """The parts of the answer to pass on, counted and inspected."""
         size = 0
         async with aclosing(answer.parts()) as parts:
             async for part in parts:
@@ -154,7 +154,8 @@ class _Passing:
             yield rest
 
     async def _fail(self, refusal: GatewayRefusal) -> None:
-        """Said where nothing was said yet; else the answer just breaks off, since its end would be a lie."""
+        """Sends the error if no response has begun; else truncates the answer, so that it does not look
+        complete."""
         if not self._is_answered:
             await _refuse(self._send, refusal)
             return
@@ -177,7 +178,7 @@ class _Passing:
         target.access.record(call)
 
     def _usage(self) -> ModelUsage:
-        """By the name that was asked for: what an answer calls itself is the upstream's own version of it."""
+        """The usage under the requested model name; the name in the answer is the upstream's own variant."""
         seen = ModelUsage()
         if self._seen is not None and not self._seen.is_large:  # a large one was read, unless it was cut off
             seen = self._seen.usage()
@@ -188,7 +189,8 @@ class _Passing:
 
 
 async def _body(access: ModelAccess, receive: Receive) -> bytes:
-    """The whole of it, without the values of the agent's secrets: those leave the sandbox for nowhere."""
+    """The whole body, with the values of the agent's secrets redacted, because they must not leave the
+    sandbox."""
     most = access.limits.request_bytes
     parts: list[bytes] = []
     size, more = 0, True
@@ -210,7 +212,7 @@ async def _body(access: ModelAccess, receive: Receive) -> bytes:
 
 
 async def _refuse(send: Send, refusal: GatewayRefusal) -> None:
-    """In the shape of OpenAI's errors and of Anthropic's, at once."""
+    """Sends the error in a shape that OpenAI's and Anthropic's clients both read."""
     error = {"message": str(refusal), "type": "model_gateway_error", "param": None, "code": refusal.code}
     body = dumps({"type": "error", "error": error})
     headers = [

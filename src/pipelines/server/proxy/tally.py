@@ -1,17 +1,17 @@
-"""What the proxy counts of its tool calls, cheap enough to be done on every one."""
+"""Counts and latencies of the proxy's tool calls, cheap enough for every call."""
 
 import time
 from collections import Counter
 
 from pipelines.wire.names import Source
 
-#: Latencies are counted by powers of two of a microsecond: the place of one is found without a search.
+#: Latencies are counted by powers of two of a microsecond, so that no search is needed.
 PLACES = 64
 _MICROSECONDS = 1e6
 
 
 class Latencies:
-    """How many calls took less than 2**place microseconds and no less than half of it."""
+    """Counts of calls that took less than 2**place microseconds, but not less than half of that."""
 
     __slots__ = ("by_place", "seconds")
 
@@ -26,7 +26,7 @@ class Tally:
         self.refusals: Counter[str] = Counter()  # by error code; these are no calls of a run
 
     def answered(self, source: str, started: float) -> None:
-        """A call that is stored and about to be told."""
+        """Counts a call that is stored and about to be answered."""
         seconds = time.perf_counter() - started
         latencies = self.by_source[source]
         latencies.by_place[int(seconds * _MICROSECONDS).bit_length()] += 1

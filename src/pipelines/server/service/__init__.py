@@ -1,1 +1,1 @@
-"""What runs beside requests: start-up checks, housekeeping, watches, metrics, logs."""
+"""Background work of the server: start-up checks, housekeeping, watches, metrics and logs."""

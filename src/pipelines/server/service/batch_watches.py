@@ -1,4 +1,4 @@
-"""Who watches a batch: it is read and written once for all of them, and they are told a few at a time."""
+"""Viewers of a batch's progress: it is read and rendered once, and sent to a few viewers at a time."""
 
 import asyncio
 import time
@@ -36,7 +36,7 @@ class BatchWatches:
         *,
         goes_on: str = "running",
     ) -> None:
-        """`goes_on`: the status of one that is not at its end."""
+        """`goes_on`: the status of an unfinished batch."""
         self._read_batch = read_batch
         self._poll_s = poll_s
         self._write = write
@@ -85,8 +85,7 @@ async def while_welcome(
     events: AsyncGenerator[bytes, None],
     is_welcome: Callable[[], Awaitable[bool]],
 ) -> AsyncIterator[bytes]:
-    """A batch may run for days: whoever was signed out meanwhile, or whose key was revoked, hears no more of
-    it."""
+    """Ends the events when the sign-in of the viewer ends or the key is revoked; a batch can run for days."""
     asked_at = time.monotonic()
     async with aclosing(events):
         async for event in events:
@@ -98,7 +97,7 @@ async def while_welcome(
 
 
 class _Watch:
-    """Of one batch, from its first watcher to its last."""
+    """The watch of one batch, from its first viewer to its last."""
 
     def __init__(
         self,
@@ -163,6 +162,6 @@ class _Watch:
 
 
 def _event(kind: str, data: bytes) -> bytes:
-    """A line of its own for each line of the data: an empty one would end the event."""
+    """One event, with a `data:` line for each line of the text, because an empty line would end it."""
     lines = b"".join(b"data: " + line + b"\n" for line in data.splitlines())
     return b"event: " + kind.encode() + b"\n" + lines + b"\n"

@@ -1,4 +1,5 @@
-"""Files that a start finds broken: said in words, kept under another name, done without where it is safe."""
+"""Handles files that are broken at start: logs the problem, keeps the file under another name, goes on if
+safe."""
 
 import logging
 from pathlib import Path
@@ -9,10 +10,10 @@ log = logging.getLogger(__name__)
 
 
 def is_queue_new(file: Path) -> bool:
-    """Whether the queue of batches begins empty: it was never there, was deleted, or is broken.
+    """Whether the queue of batches starts empty: it did not exist, was deleted, or is broken.
 
-    It only says which shard runs where. What has happened to each run is in the database, so going on with an
-    empty one repeats nothing.
+    The queue only says which worker runs which shard. The database has the state of each run, so continuing
+    with an empty queue repeats nothing.
     """
     if not file.exists():
         return True
@@ -21,8 +22,8 @@ def is_queue_new(file: Path) -> bool:
         return False
     kept = sqlite_files.set_aside(file)
     log.warning(
-        "The queue of batches is broken (%s: %s). It is kept as %s, which may be deleted; a new one is made,"
-        " and unfinished batches are queued again. Runs that were cut off are sent again by"
+        "The queue of batches is broken (%s: %s). It is kept as %s, which you can delete. A new queue is"
+        " created, and unfinished batches are queued again. To repeat interrupted runs, use"
         " `pipelines run --resume`.",
         file, damage, kept,
     )  # fmt: skip
@@ -30,13 +31,13 @@ def is_queue_new(file: Path) -> bool:
 
 
 def tell_of_log(file: Path) -> None:
-    """Before the database is opened: SQLite passes over a log that it cannot read, and then overwrites it."""
+    """Logs an unreadable database log before SQLite opens the database, ignores the log and overwrites it."""
     if not sqlite_files.has_unreadable_log(file):
         return
     kept = sqlite_files.copy_log_aside(file)
     log.warning(
-        "The log of the database (%s-wal) is not readable, so what was stored since it was last moved into"
-        " the database is lost. The log is kept as %s. Where that matters, stop this server and restore the"
-        " database from a backup.",
+        "The log of the database (%s-wal) is not readable, so the changes since its last checkpoint are lost."
+        " The log is kept as %s. If you need these changes, stop this server and restore the database from"
+        " a backup.",
         file, kept,
     )  # fmt: skip

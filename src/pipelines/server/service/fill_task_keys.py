@@ -1,4 +1,4 @@
-"""Gives keys, after a start, to the tasks that an older release stored. Nothing waits for it."""
+"""After a start, adds keys to tasks stored by an older release, in the background."""
 
 import asyncio
 import logging
@@ -25,8 +25,8 @@ class TaskNaming:
         while True:
             try:
                 if named := await name_every_task(self._platform):
-                    _log.info("the tasks of %d datasets of an older release have keys now", named)
+                    _log.info("added keys to the tasks of %d datasets of an older release", named)
                 return
             except Exception:  # noqa: BLE001 - a database that is away: no reason to give up for good
-                _log.warning("tasks could not be given keys; it is tried again", exc_info=True)
+                _log.warning("could not add keys to tasks; trying again", exc_info=True)
             await asyncio.sleep(AGAIN_S)

@@ -1,4 +1,4 @@
-"""A fresh data directory: one org, one key, shown once and kept where only this user can read it."""
+"""Prepares a new data directory: one org and one key, stored where only this user can read it."""
 
 import os
 import secrets
@@ -28,7 +28,8 @@ class FirstStart(NamedTuple):
 
 
 def prepare(settings: Settings) -> FirstStart:
-    """Make the directory, the schema and, on the first start, the org and its key. Refused when it cannot."""
+    """Creates the directory, the schema and, at the first start, the org and its key; raises Refused if it
+    cannot."""
     try:
         started = _prepare(settings)
     except OSError as error:
@@ -78,7 +79,7 @@ def _prepare(settings: Settings) -> FirstStart:
 
 
 def _link(connection: Connection) -> str | None:
-    """Whoever reads what the server prints is its owner."""
+    """A sign-in link for the owner, who alone can read the output of the server."""
     owner = first_owner(connection)
     if owner is None:
         return None

@@ -1,4 +1,4 @@
-"""Pruning: by the server at its start and each hour, and by a command, beside a running server or none."""
+"""Pruning: by the server at start and every hour, and by a command, with or without a running server."""
 
 import asyncio
 import gc
@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 class Line(NamedTuple):
-    """One thing that was, or would be, removed."""
+    """One item that was removed, or would be."""
 
     what: str
     bytes: int
@@ -36,7 +36,7 @@ class Line(NamedTuple):
 
 
 class Housekeeping:
-    """Prunes for as long as the server runs."""
+    """Prunes while the server runs."""
 
     def __init__(self, settings: Settings, database: Database) -> None:
         self._settings = settings
@@ -57,24 +57,24 @@ class Housekeeping:
                 for line in await prune_now(self._settings, self._database):
                     _log.info("pruned %s (%.1f MiB): %s", line.what, line.bytes / _MEBIBYTE, line.reason)
             except Exception:  # noqa: BLE001 - a full disk, a database that is away: no reason to stop for good
-                _log.warning("pruning failed; it is tried again in an hour", exc_info=True)
+                _log.warning("pruning failed; the next try is in an hour", exc_info=True)
             await asyncio.sleep(EVERY_S)
             gc.collect()  # while it works, the server hardly ever looks at all there is
 
 
 async def prune_now(settings: Settings, database: Database) -> list[Line]:
-    """By the server itself, beside everything else."""
+    """Prunes now, inside the running server."""
     sessions = await prune_sessions(database, days=settings.session_days)
     return _lines(await prune(database, _directories(settings), _limits(settings)), sessions)
 
 
 def would_prune(settings: Settings) -> list[Line]:
-    """Of what lies on this node's disk. Looks at files: for a thread."""
+    """What pruning would remove from the disk of this node. Blocking: call it in a thread."""
     return _lines(Pruned(folders=prune_folders(_directories(settings), _limits(settings).rules(is_dry=True))))
 
 
 def prune_once(settings: Settings, *, is_dry: bool) -> list[Line]:
-    """For a command; Refused where there is no database to look at, or it cannot be opened."""
+    """Prunes for a command; raises Refused if the database is missing or cannot be opened."""
     folders = prune_folders(_directories(settings), _limits(settings).rules(is_dry=is_dry))
     orphans, sessions = _pruned_in_database(settings, is_dry=is_dry)
     return _lines(Pruned(folders=folders, orphans=orphans), sessions)
@@ -84,7 +84,9 @@ def _pruned_in_database(
     settings: Settings, *, is_dry: bool
 ) -> tuple[list[code.Orphan], list[AbandonedSession]]:
     if not settings.is_shared and not settings.database_path.exists():
-        problem = Problem(path=str(settings.database_path), message="there is no database", hint="--data-dir")
+        problem = Problem(
+            path=str(settings.database_path), message="the database does not exist", hint="--data-dir"
+        )
         raise Refused([problem], "the database")
     store = settings.store()
     try:
@@ -107,7 +109,7 @@ def _pruned_in_database(
 
 
 def _pruned_sessions(settings: Settings, connection: Connection, *, is_dry: bool) -> list[AbandonedSession]:
-    """The texts of their worlds go when a server looks next."""
+    """Prunes abandoned sessions. A running server removes the texts of their worlds later."""
     if not settings.session_days:
         return []
     now = datetime.now(UTC)
@@ -128,7 +130,7 @@ def _limits(settings: Settings) -> CacheLimits:
 
 def _lines(pruned: Pruned, sessions: Sequence[AbandonedSession] = ()) -> list[Line]:
     lines = [Line(f"{one.path.parent.name}/{one.path.name}", one.bytes, one.reason) for one in pruned.folders]
-    reason = "parts of an upload that was never finished"
+    reason = "parts of an unfinished upload"
     lines += [Line(f"archive {one.archive_hash[:16]}", one.bytes, reason) for one in pruned.orphans]
-    abandoned = "its seed session was abandoned long ago"
+    abandoned = "its seed session was abandoned"
     return lines + [Line(f"world of session {one.id}", one.characters, abandoned) for one in sessions]

@@ -20,8 +20,8 @@ def endpoint_makers(
     code_mode: CodeMode,
     commands: HeldCommands | None = None,
 ) -> dict[str, EndpointMaker]:
-    """By type. `policy` says where the platform may connect to; `helpers` read what is large; `code_mode` has
-    the sandboxes; `commands` start MCP servers that are programs, where the operator lets them."""
+    """The makers by endpoint type. `policy` decides where the server may connect; `helpers` read large texts;
+    `code_mode` provides sandboxes; `commands` starts local MCP servers, if the operator allows them."""
     open_pipes = commands.open if commands is not None else None
 
     def http_openapi(given: EndpointValues) -> LiveEndpoint:

@@ -1,4 +1,4 @@
-"""How log lines look and which are written: all to stderr, as text or as one JSON object per line."""
+"""Configures logging: to stderr, as text or as one JSON object per line."""
 
 import logging
 import sys
@@ -13,7 +13,7 @@ OURS = ("pipelines", "uvicorn")  # others are heard from warnings on
 
 
 def configure(*, level: str, format: str) -> None:
-    """For a process that is a server; it is told once, before anything is logged."""
+    """Configures logging of a server process, once, before anything is logged."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines() if format == "json" else TextLines())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)

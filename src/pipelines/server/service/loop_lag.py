@@ -1,4 +1,4 @@
-"""How late the event loop comes to what is due: the first thing to look at when everything is slow."""
+"""Measures the delay of the event loop: the first figure to check when everything is slow."""
 
 import asyncio
 from collections import deque
@@ -8,7 +8,7 @@ KEPT = 60  # longer than most wait between two scrapes, so that no stall goes un
 
 
 class LoopLag:
-    """Open it inside a running event loop."""
+    """Measures the lag of the running event loop."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -18,7 +18,7 @@ class LoopLag:
 
     @property
     def worst_s(self) -> float:
-        """Of the last minute."""
+        """The largest lag of the last minute."""
         return max(self._late_s)
 
     def _look(self) -> None:

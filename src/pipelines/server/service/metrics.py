@@ -22,7 +22,7 @@ from pipelines.wire.errors import StorageUnavailable
 from pipelines.wire.names import RunStatus
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-#: Shown of the 64 places that are counted: 64 µs to 33.6 s. No call is faster, and none should be slower.
+#: The exported buckets, 64 µs to 33.6 s, of the 64 that are counted.
 SHOWN_PLACES = range(6, 26)
 
 
@@ -33,30 +33,30 @@ class Metric(NamedTuple):
 
 
 METRICS: tuple[Metric, ...] = (
-    Metric("pipelines_tool_call_seconds", "histogram", "tool calls by source, from head read to reply sent"),
-    Metric("pipelines_proxy_refusals_total", "counter", "requests to the proxy that were refused, by code"),
+    Metric("pipelines_tool_call_seconds", "histogram", "tool calls by source, from request head to reply"),
+    Metric("pipelines_proxy_refusals_total", "counter", "refused requests to the proxy, by code"),
     Metric("pipelines_live_runs", "gauge", "runs in the memory of this process"),
-    Metric("pipelines_live_run_bytes", "gauge", "what those take with their worlds, estimated"),
+    Metric("pipelines_live_run_bytes", "gauge", "estimated memory of these runs and their worlds"),
     Metric("pipelines_connections", "gauge", "open HTTP connections"),
-    Metric("pipelines_connections_unfinished", "gauge", "of those, with a request that has not come whole"),
+    Metric("pipelines_connections_unfinished", "gauge", "open connections with an incomplete request"),
     Metric("pipelines_connections_given_up_total", "counter", "connections closed to make room for others"),
-    Metric("pipelines_calls_waiting", "gauge", "tool calls that wait for something outside, or behind one"),
+    Metric("pipelines_calls_waiting", "gauge", "tool calls that wait for an external reply"),
     Metric("pipelines_rows_unstored", "gauge", "trace rows that are not durable yet"),
-    Metric("pipelines_rows_stored_total", "counter", "trace rows that this process has stored"),
-    Metric("pipelines_storage_groups_total", "counter", "commits they and all other changes went in"),
-    Metric("pipelines_slots_held", "gauge", "slots in use, by what they are for"),
-    Metric("pipelines_slots_waiting", "gauge", "runs that wait for one, the orgs by turns"),
-    Metric("pipelines_storage_up", "gauge", "1 if the database could be read just now, else 0"),
-    Metric("pipelines_batches_under_way", "gauge", "batches that have not ended"),
-    Metric("pipelines_runs", "gauge", "runs of those batches by state; pending is the queue"),
-    Metric("pipelines_database_bytes", "gauge", "size of the SQLite files: the database, its log"),
-    Metric("pipelines_event_loop_lag_seconds", "gauge", "the latest the event loop was in the last minute"),
-    Metric("pipelines_build_info", "gauge", "1, with the versions as labels"),
+    Metric("pipelines_rows_stored_total", "counter", "trace rows stored by this process"),
+    Metric("pipelines_storage_groups_total", "counter", "commits of these rows and all other changes"),
+    Metric("pipelines_slots_held", "gauge", "slots in use, by purpose"),
+    Metric("pipelines_slots_waiting", "gauge", "runs that wait for a slot, by purpose"),
+    Metric("pipelines_storage_up", "gauge", "1 if the database can be read, else 0"),
+    Metric("pipelines_batches_under_way", "gauge", "unfinished batches"),
+    Metric("pipelines_runs", "gauge", "runs of unfinished batches by state"),
+    Metric("pipelines_database_bytes", "gauge", "size of the SQLite files: database and log"),
+    Metric("pipelines_event_loop_lag_seconds", "gauge", "longest delay of the event loop in the last minute"),
+    Metric("pipelines_build_info", "gauge", "always 1, with the versions as labels"),
     Metric("process_resident_memory_bytes", "gauge", "memory of this process"),
-    Metric("process_cpu_seconds_total", "counter", "processor time of this process"),
+    Metric("process_cpu_seconds_total", "counter", "CPU time of this process"),
     Metric("process_open_fds", "gauge", "open files and sockets"),
-    Metric("process_max_fds", "gauge", "how many may be open"),
-    Metric("process_start_time_seconds", "gauge", "when this process started serving, in Unix time"),
+    Metric("process_max_fds", "gauge", "limit of open files and sockets"),
+    Metric("process_start_time_seconds", "gauge", "start time of this process, in Unix time"),
 )
 
 
@@ -67,7 +67,7 @@ class Sample(NamedTuple):
 
 
 class Metrics:
-    """What is asked for when a scrape comes; only `tally` and `lag` do anything between two of them."""
+    """Collects the metrics of a scrape; only `tally` and `lag` work between scrapes."""
 
     def __init__(
         self,
@@ -110,7 +110,8 @@ class Metrics:
         yield Sample("process_start_time_seconds", self._started)
 
     async def _stored(self) -> list[Sample]:
-        """A database that is away is a figure too: the others are wanted most then."""
+        """Metrics from the database. If it is unavailable, `pipelines_storage_up` is 0 and the other metrics
+        remain."""
         try:
             return [
                 Sample("pipelines_storage_up", 1),
@@ -121,7 +122,7 @@ class Metrics:
 
 
 def _under_way(connection: Connection) -> list[Sample]:
-    """Of what is under way alone: to count every run there ever was takes longer with each of them."""
+    """Counts only unfinished batches, because counting all runs would get slower over time."""
     batches = unfinished_batches(connection)
     totals = dict.fromkeys((status.value for status in RunStatus), 0)
     for batch_id in batches:
@@ -188,7 +189,7 @@ def _metric_of(sample: str) -> str:
 
 
 def _labels(labels: Mapping[str, str]) -> str:
-    """In quotes, with what would end them escaped."""
+    """The labels in quotes, escaped."""
     if not labels:
         return ""
     escaped = {

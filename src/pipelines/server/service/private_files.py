@@ -1,4 +1,4 @@
-"""What only the server may read: its data directory and its database are closed to others at every start."""
+"""Restricts the data directory and the database to the server's user at every start."""
 
 import logging
 import os
@@ -10,19 +10,19 @@ from pipelines.core.text.problems import Problem, Refused
 
 _log = logging.getLogger(__name__)
 _OTHERS = 0o077
-#: SQLite gives its log and its index the mode of the database, when it makes them anew.
+#: SQLite creates its log and index files with the mode of the database.
 _BESIDE = ("", "-wal", "-shm", "-journal")
 
 
 def close_folder(folder: Path) -> None:
-    """Made, or tightened to 0700; Refused with words where that cannot be done."""
+    """Creates the folder or sets its mode to 0700; raises Refused if it cannot."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if folder.stat().st_mode & _OTHERS:
         _tighten(folder, 0o700)
 
 
 def close_database(file: Path) -> None:
-    """The file itself, which may lie in a folder of others."""
+    """Restricts the database file, which may be in a shared folder."""
     for suffix in _BESIDE:
         path = file.with_name(file.name + suffix)
         with suppress(FileNotFoundError):
@@ -37,11 +37,13 @@ def _tighten(path: Path, mode: int) -> None:
         path.chmod(mode)
     if path.stat().st_mode & _OTHERS:  # also where a file system takes the change and does not keep it
         owner = (
-            "" if found.st_uid == os.geteuid() else f" and belongs to the user id {found.st_uid}, not to us"
+            ""
+            if found.st_uid == os.geteuid()
+            else f" and belongs to user id {found.st_uid}, not to the server's user"
         )
         message = f"can be read by other users (mode {was:04o}){owner}, and its mode cannot be changed"
         hint = f"make it the server's own: chown it, then chmod {mode:o}; or choose another --data-dir"
         raise Refused([Problem(path=str(path), message=message, hint=hint)], "the data directory")
     # A new database is open by the usual mask; a folder that is was somebody's doing.
     level = logging.WARNING if stat.S_ISDIR(found.st_mode) else logging.DEBUG
-    _log.log(level, "%s was open to other users (mode %04o): closed to all but this one", path, was)
+    _log.log(level, "%s was readable by other users (mode %04o); now only this user can read it", path, was)

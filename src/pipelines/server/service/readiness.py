@@ -1,4 +1,4 @@
-"""Whether work can be sent here: the database is read and written within a stated time."""
+"""Readiness: whether the database can be read and written within a time limit."""
 
 import asyncio
 from contextlib import suppress
@@ -9,26 +9,28 @@ from pipelines.storage.database.patient_writer import unavailable
 from pipelines.wire.errors import StorageUnavailable
 
 READY_S = 3.0  # a database that takes longer than this to store one row is of no use to an agent that waits
-#: Changes nothing, and yet is written, to the disk like any other row: a full one shows here.
+#: Changes nothing but is written to disk like any row, so it fails on a full disk.
 _TOUCH = "UPDATE migrations SET name = name WHERE name = (SELECT MIN(name) FROM migrations)"
 
 
 class Readiness:
-    """However many ask at the same time, the database is asked once: the question needs no key."""
+    """Checks the database once for all concurrent requests, because the endpoint needs no key."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._asked: asyncio.Task[None] | None = None
 
     async def check(self) -> None:
-        """StorageUnavailable says why no work should be sent here."""
+        """Raises StorageUnavailable with the reason if the server is not ready."""
         if self._asked is None or self._asked.done():
             self._asked = asyncio.create_task(self._ask())
             self._asked.add_done_callback(_seen)
         try:
             await asyncio.wait_for(asyncio.shield(self._asked), READY_S)
         except TimeoutError:
-            raise StorageUnavailable(f"The database was not read and written within {READY_S:g} s.") from None
+            raise StorageUnavailable(
+                f"The database could not be read and written within {READY_S:g} s."
+            ) from None
 
     async def close(self) -> None:
         if self._asked is not None:
@@ -55,6 +57,6 @@ def _touch(connection: Connection) -> None:
 
 
 def _seen(asked: "asyncio.Task[None]") -> None:
-    """Those who gave up waiting will not look at what became of it."""
+    """Consumes the result, for requests that stopped waiting."""
     if not asked.cancelled():
         asked.exception()

@@ -1,4 +1,4 @@
-"""Looks, for as long as the server runs, for matrices that have ended and what people have to see of them."""
+"""Watches for finished matrices while the server runs, and adds review items for them."""
 
 import asyncio
 import logging
@@ -31,7 +31,7 @@ class ReviewWatch:
                 await task
 
     async def look(self) -> None:
-        """What has ended by now is in the queue, unless there is so much of it that nobody would wait."""
+        """Adds items for finished matrices now, within a time limit."""
         task = asyncio.create_task(self._flag())
         self._looks.add(task)
         task.add_done_callback(self._looks.discard)
@@ -42,10 +42,10 @@ class ReviewWatch:
             async with self._turn:
                 await flag_ended_matrices(self._platform)
         except StorageUnavailable as error:
-            log.info("the database is away; matrices are looked through later: %s", error)
+            log.info("the database is unavailable; finished matrices are checked later: %s", error)
 
     async def _watch(self) -> None:
-        """What a server before this one was killed over is taken up at once."""
+        """Checks at once at start, for matrices that finished before a crash."""
         is_start = True
         while True:
             try:
@@ -53,7 +53,7 @@ class ReviewWatch:
                 await queue_unqueued_runs(self._platform, self._runner, at_start=is_start)
                 is_start = False
             except StorageUnavailable as error:
-                log.info("the database is away; runs that were asked for are queued later: %s", error)
+                log.info("the database is unavailable; requested runs are queued later: %s", error)
             except Exception:  # whatever it was, the next round may have more luck
-                log.exception("the review queue could not be looked after")
+                log.exception("updating the review queue failed")
             await asyncio.sleep(EVERY_S)

@@ -1,4 +1,4 @@
-"""How this server runs uploaded code, by its settings: folders, what no code may see, limits."""
+"""Sets up how the server runs uploaded code: folders, hidden folders and limits, from its settings."""
 
 from pathlib import Path
 from typing import Literal
@@ -20,17 +20,17 @@ MOST_MCP_SERVERS = 16  # that are programs, at a time
 
 
 def code_folder(settings: Settings) -> Path:
-    """Uploaded code, unpacked."""
+    """The folder of unpacked uploaded code."""
     return settings.data_dir.resolve() / "code"
 
 
 def environments_folder(settings: Settings) -> Path:
-    """What it requires, installed."""
+    """The folder of installed packages."""
     return settings.data_dir.resolve() / "environments"
 
 
 def workspaces_folder(settings: Settings) -> Path:
-    """Workspaces of coding scenarios, set up."""
+    """The folder of prepared workspaces of coding scenarios."""
     return settings.data_dir.resolve() / "workspaces"
 
 
@@ -50,8 +50,8 @@ def workspaces(
 
 
 def groups_of(settings: Settings) -> cgroups.Groups | None:
-    """The operator's cgroup, tried out. Refused where one is named and cannot be used: a limit that somebody
-    relies on must not be missing without a word."""
+    """The operator's cgroup, after a test. Raises Refused if a named cgroup cannot be used, because a limit
+    that the operator relies on must not be missing silently."""
     if not settings.sandbox_cgroup:
         return None
     try:
@@ -62,8 +62,8 @@ def groups_of(settings: Settings) -> cgroups.Groups | None:
 
 
 def hidden_folders(settings: Settings) -> tuple[Path, ...]:
-    """The data directory, and the database where it is elsewhere. Its folder as a whole: beside it lie its
-    log and its lock, which come and go."""
+    """The data directory, and the folder of the database if it is elsewhere. The whole folder is hidden,
+    because the log and lock files of the database appear and disappear in it."""
     folders = [settings.data_dir.resolve()]
     if not settings.is_shared:
         folders.append(settings.database_path.resolve().parent)
@@ -71,14 +71,14 @@ def hidden_folders(settings: Settings) -> tuple[Path, ...]:
 
 
 def mcp_commands(settings: Settings, groups: cgroups.Groups | None) -> HeldCommands | None:
-    """Starts MCP servers that are programs; None where the operator has named no folder of them. They stay
-    for long, so they have sandboxes of their own and take none from agents."""
+    """Starts MCP servers that are local programs; None if the operator set no folder for them. They run long,
+    so they have their own sandboxes and do not reduce those of agents."""
     if not settings.mcp_stdio:
         return None
     folder = Path(settings.mcp_stdio).expanduser()
     if not folder.is_absolute() or not folder.is_dir():
         where = f"PIPELINES_MCP_STDIO={settings.mcp_stdio}"
-        message = "is no folder: name the absolute path of the one that holds the MCP servers"
+        message = "is not a folder: use the absolute path of the folder with the MCP servers"
         raise Refused([Problem(path=where, message=message)], "the settings")
     return HeldCommands(
         lambda: SandboxPool(

@@ -22,7 +22,7 @@ MEDIA_TYPES = {
     "svg": "image/svg+xml",
     "html": "text/html; charset=utf-8",
 }
-#: Whoever opens the file from here gives names that strangers wrote no way to run or to load anything.
+#: Names in the file come from users. This policy prevents them from running or loading anything.
 POLICIES = {"html": POLICY, "svg": "default-src 'none'; style-src 'unsafe-inline'"}
 FILES: dict[int | str, dict[str, Any]] = {
     200: {"content": {kind.partition(";")[0]: {} for kind in MEDIA_TYPES.values()}}
@@ -100,7 +100,7 @@ async def get_summary(
 
 
 def _file_name(matrix_id: str) -> str:
-    """An id that was found is plain; the header is not to be written by anybody else all the same."""
+    """The file name for the header. Only safe characters of the id are used."""
     return "".join(character for character in matrix_id if character.isascii() and character.isalnum())
 
 

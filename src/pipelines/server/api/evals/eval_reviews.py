@@ -63,10 +63,10 @@ Watch = Annotated[ReviewWatch, at_once(_watch_of)]
 
 
 def reviewer_of(key: Identity, named: str | None) -> str:
-    """Who acts: a token says so itself; a key may be shared: whom the request names, else the key's name."""
+    """The reviewer: the holder of a token; for a key, the name in the request, else the name of the key."""
     name = (named or "").strip()
     if isinstance(key, TokenBearer) and name not in ("", key.name):
-        raise Forbidden(f"This token is {key.name}'s: it does not act for {name[:80]}.")
+        raise Forbidden(f"This token belongs to {key.name}. It cannot act for {name[:80]}.")
     return name or key.name
 
 

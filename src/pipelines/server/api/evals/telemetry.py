@@ -83,7 +83,7 @@ def _encoding(request: Request) -> Literal["protobuf", "json"]:
     if kind == JSON:
         return "json"
     raise UnsupportedMediaType(
-        f"Telemetry is {PROTOBUF} or {JSON}, not {kind[:100] or 'of no content type'}."
+        f"The content type must be {PROTOBUF} or {JSON}, not {kind[:100] or 'missing'}."
     )
 
 

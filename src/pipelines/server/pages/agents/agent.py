@@ -1,4 +1,4 @@
-"""One agent: where it is reached and how it does, its tools and how they are understood, its versions."""
+"""One agent: its overview, its connection test, and its versions. Also the frame of its other tabs."""
 
 import asyncio
 from typing import Annotated, NamedTuple
@@ -32,7 +32,7 @@ Version = Annotated[int | None, Query(ge=1, le=MAX_ID)]
 
 
 async def read_agent(request: Request, visitor: Visitor, agent_id: int, version: int | None = None) -> Agent:
-    """With its definition read, which takes its time where it is large: not on the event loop."""
+    """Finds the agent and parses its definition in a thread, because a large one takes long."""
     agent = await find_agent(platform_of(request), visitor.org_id, agent_id, version)
     await asyncio.to_thread(getattr, agent, "definition")
     return agent
@@ -50,7 +50,7 @@ async def overview_page(agent_id: Id, request: Request, visitor: Reader) -> Resp
 
 @router.post("/agents/{agent_id}/test-connection")
 async def post_test_connection(agent_id: Id, request: Request, visitor: Writer) -> Response:
-    """The overview with what came of it: nothing is stored."""
+    """The overview with the result of the test. Stores nothing."""
     state = request.app.state
     try:
         tested = await check_connection.check_connection(
@@ -69,13 +69,13 @@ async def post_test_connection(agent_id: Id, request: Request, visitor: Writer) 
 
 @router.post("/agents/{agent_id}/publish")
 async def post_publish(agent_id: Id, request: Request, visitor: Writer) -> Response:
-    """A draft becomes one that can be run, or all that it lacks is said."""
+    """Publishes a draft, or shows all its problems."""
     try:
         await register_agent.publish_agent(platform_of(request), visitor.org_id, agent_id)
     except Refused as refused:
         problems = [problem.as_json() for problem in refused.problems]
         return await _overview(request, visitor, agent_id, problems=problems)
-    return go(f"/agents/{agent_id}", "Published: it can be run now.")
+    return go(f"/agents/{agent_id}", "The agent is published. You can run it now.")
 
 
 @router.post("/agents/{agent_id}/delete")
@@ -88,7 +88,7 @@ async def post_delete(agent_id: Id, request: Request, visitor: Writer) -> Respon
 async def versions_page(
     agent_id: Id, request: Request, visitor: Reader, old: Version = None, new: Version = None
 ) -> Response:
-    """All versions, and what differs between two: the last two unless told otherwise."""
+    """The versions, and the differences between two of them; by default the last two."""
     agent = await read_agent(request, visitor, agent_id)
     listed = await platform_of(request).database.read(
         lambda connection: agents.versions_of_agent(connection, agent_id=agent_id, limit=VERSIONS)
@@ -114,10 +114,10 @@ async def versions_page(
 
 
 def _changes(before: Agent, after: Agent) -> list[VersionChange]:
-    """The header's value is a secret: that it is another one is all that can be said."""
+    """The header's value is a secret, so only the fact that it changed is shown."""
     found = version_changes(before.definition.as_stored(), after.definition.as_stored())
     if before.sealed_auth_header != after.sealed_auth_header:
-        found.append(VersionChange("auth_header_value", "changed", "(secret)", "(another secret)"))
+        found.append(VersionChange("auth_header_value", "changed", "(secret)", "(different secret)"))
     return found
 
 

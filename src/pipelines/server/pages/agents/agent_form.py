@@ -1,4 +1,4 @@
-"""The form of an agent: from what is stored to fields, and from fields to what the API would be sent."""
+"""The form of an agent: fills it from the stored definition, and reads it into a body for the API."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from pipelines.server.pages.form_fields import read_json_text
 from pipelines.storage.agents.agents import Agent
 from pipelines.web.pretty_json import pretty_json
 
-#: Left out of the body where they are empty, so that what the API does without them is done.
+#: Omitted from the body if empty, so that the API applies its defaults.
 TEXTS = ("name", "description", "endpoint_url", "auth_header_name", "entrypoint", "requirements")
 NUMBERS = ("run_timeout_s", "max_concurrency")
 DOCUMENTS = ("tools_schema", "ledger_schema", "rules")
@@ -45,7 +45,7 @@ def empty_form() -> dict[str, str]:
 
 
 def form_of(agent: Agent) -> dict[str, str]:
-    """Its secret is never shown, and its code is not a field's size."""
+    """Leaves out the secret, which is never shown, and the code, which is too large for a field."""
     stored = agent.definition.as_stored()
     filled = {
         name: str(stored.get(name) if stored.get(name) is not None else "") for name in (*TEXTS, *NUMBERS)
@@ -57,11 +57,11 @@ def form_of(agent: Agent) -> dict[str, str]:
 
 
 class ReadForm(NamedTuple):
-    body: JsonObject  # what the API would be sent
-    problems: list[Problem]  # of fields that are no JSON or no numbers
+    body: JsonObject  # for the API
+    problems: list[Problem]  # of fields that are not JSON or not numbers
 
     def and_others(self, problems: list[Problem]) -> list[Problem]:
-        """Those and what is wrong with the other fields."""
+        """These problems, and those that the API found in other fields."""
         own = {problem.path.split("/")[1] for problem in self.problems} | (
             {"status"} if self.problems else set()
         )
@@ -69,7 +69,8 @@ class ReadForm(NamedTuple):
 
 
 async def read_agent_form(request: Request, typed: dict[str, str], *, is_change: bool) -> ReadForm:
-    """Where a field cannot be read, the body is one that is refused: so its other problems are said, too."""
+    """If a field cannot be read, the body gets an invalid status, so that the API still reports the other
+    problems."""
     mode = typed.get("mode") or "external_http"
     body: JsonObject = {"mode": mode, "status": typed.get("status") or "published"}
     problems: list[Problem] = []

@@ -1,4 +1,4 @@
-"""A plan that a model proposes for a tool: shown with what was tried, and kept only when a person says so."""
+"""A plan that a model proposes for a tool. A person sees its trial and decides whether to keep it."""
 
 from fastapi import APIRouter, Request, Response
 
@@ -18,7 +18,7 @@ router = APIRouter()
 
 @router.post("/agents/{agent_id}/tools/{name}/propose")
 async def post_propose(agent_id: Id, name: str, request: Request, visitor: Writer) -> Response:
-    """Ask the author's model for a plan, over the world of the chosen task. Nothing is stored."""
+    """Asks the author model for a plan, with the world of the chosen task. Stores nothing."""
     typed = await form_texts(request)
     task = typed.get("task", "")
     body: JsonObject = {"tools": [name]}
@@ -37,12 +37,14 @@ async def post_propose(agent_id: Id, name: str, request: Request, visitor: Write
 
 @router.post("/agents/{agent_id}/tools/{name}/plan")
 async def post_plan(agent_id: Id, name: str, request: Request, visitor: Writer) -> Response:
-    """Keep it beside the tool: a new version of the agent."""
+    """Stores the plan with the tool, as a new version of the agent."""
     typed = await form_texts(request)
     agent = await read_agent(request, visitor, agent_id)
     try:
         if typed.get("version") != str(agent.version):
-            raise Conflict(f"The agent is at version {agent.version} by now. Look at it again first.")
+            raise Conflict(
+                f"The agent has changed: it is at version {agent.version} now. Reload the page and try again."
+            )
         plans: JsonObject = {name: await read_json_text(request, typed.get("plan", ""), "/plan")}
         changed = await accept_plans(platform_of(request), visitor.org_id, agent_id, {"plans": plans})
     except Refused as refused:
@@ -50,7 +52,8 @@ async def post_plan(agent_id: Id, name: str, request: Request, visitor: Writer) 
     except Conflict as conflict:
         return await _page(request, visitor, agent_id, name, failed=conflict.message)
     return go(
-        f"/agents/{agent_id}/tools?tool={name}", f"{name} has this plan. This is version {changed.version}."
+        f"/agents/{agent_id}/tools?tool={name}",
+        f"{name} now has this plan. Saved as version {changed.version}.",
     )
 
 

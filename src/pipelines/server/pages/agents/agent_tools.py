@@ -1,4 +1,4 @@
-"""An agent's tools: who answers them, how Odyssey understands them, and a call to try on a scratch world."""
+"""The tools of an agent: who answers them, how Odyssey simulates them, and a form to try a call."""
 
 import asyncio
 from typing import Annotated, Any, NamedTuple
@@ -66,13 +66,15 @@ async def tools_page(
 
 @router.post("/agents/{agent_id}/tools/{name}")
 async def post_switch(agent_id: Id, name: str, request: Request, visitor: Writer) -> Response:
-    """Who answers a tool: the simulated backend, or a live tool that it is bound to. A new version."""
+    """Switches a tool between the simulated backend and a live endpoint, as a new version of the agent."""
     platform = platform_of(request)
     typed = await form_texts(request)
     agent = await read_agent(request, visitor, agent_id)
     try:
         if typed.get("version") != str(agent.version):
-            raise Conflict(f"The agent is at version {agent.version} by now. Look at it again first.")
+            raise Conflict(
+                f"The agent has changed: it is at version {agent.version} now. Reload the page and try again."
+            )
         changed = await register_agent.change_agent(
             platform, visitor.org_id, agent_id, {"tools_schema": _switched(agent, name, typed)}
         )
@@ -83,7 +85,8 @@ async def post_switch(agent_id: Id, name: str, request: Request, visitor: Writer
     else:
         mode = typed.get("mode", "sandbox")
         return go(
-            f"/agents/{agent_id}/tools?tool={name}", f"{name}: {mode}. This is version {changed.version}."
+            f"/agents/{agent_id}/tools?tool={name}",
+            f"{name} now uses {mode}. Saved as version {changed.version}.",
         )
     return await _tools(request, visitor, agent_id, tool=name, task=None, start=0, typed=typed, problems=told)
 
@@ -193,13 +196,13 @@ def _in_words(read: JsonObject) -> dict[str, Any]:
 
 
 def _of_typed_rules(read: JsonObject, sentences: list[str]) -> list[str]:
-    """What is not enforced beside the sentences: typed rules, as sentences."""
+    """The typed rules that are not enforced, as sentences."""
     listed: Any = read["not_understood"]
     return [said for said in listed if not any(said.startswith(one) for one in sentences)]
 
 
 def _worlds(connection: Connection, org_id: int, agent_id: int) -> list[World]:
-    """Tasks of the agent's newest datasets; of any dataset, where it has none of its own."""
+    """Tasks of the agent's newest datasets; if it has none, of the newest datasets of the org."""
     own = datasets_of_org(connection, org_id, agent_id=agent_id, limit=DATASETS, before_id=None).items
     found = own or datasets_of_org(connection, org_id, agent_id=None, limit=DATASETS, before_id=None).items
     worlds: list[World] = []
@@ -213,7 +216,7 @@ def _worlds(connection: Connection, org_id: int, agent_id: int) -> list[World]:
 
 
 async def _drift(platform: Platform, agent: Agent) -> dict[str, JsonObject]:
-    """Of tools that are passed through: what became of those behind them."""
+    """The drift of passthrough tools, by tool name."""
     try:
         await refuse_drift(platform, agent)
     except EndpointDrift as drift:
@@ -223,7 +226,7 @@ async def _drift(platform: Platform, agent: Agent) -> dict[str, JsonObject]:
 
 
 def _endpoints(connection: Connection, org_id: int) -> list[JsonObject]:
-    """With the names of their tools, as many as one can choose from."""
+    """The endpoints to choose from, with the names of their tools."""
     found: list[JsonObject] = []
     for head in tool_endpoints.endpoint_heads(connection, org_id)[:MOST_NAMES]:
         page = tool_endpoints.tools_of_endpoint(connection, head.id, limit=MOST_NAMES, after_id=None)
@@ -250,7 +253,7 @@ async def try_page(
 
 @router.post("/agents/{agent_id}/try")
 async def post_try(agent_id: Id, request: Request, visitor: Writer) -> Response:
-    """What the call would answer and change. No run is opened, nothing is stored."""
+    """The reply and the changes of a trial call. Opens no run and stores nothing."""
     platform, org_id = platform_of(request), visitor.org_id
     typed = await form_texts(request)
     agent = await read_agent(request, visitor, agent_id)
@@ -265,7 +268,7 @@ async def post_try(agent_id: Id, request: Request, visitor: Writer) -> Response:
 
 
 async def _scratch(request: Request, platform: Platform, org_id: int, typed: dict[str, str]) -> Scratch:
-    """What stands in the field; the chosen task's own world where it was too large to stand there."""
+    """The world in the form field; if it was too large for the field, the world of the chosen task."""
     state, task = typed.get("state", "").strip(), typed.get("task", "")
     behavior = typed.get("behavior", "").strip() or None
     scratch = Scratch({})

@@ -1,4 +1,4 @@
-"""Agents: the list, registering one by form or by JSON, changing one."""
+"""/agents: the list, and the forms that register, import and change an agent."""
 
 import asyncio
 from typing import Annotated, Any, Literal
@@ -89,7 +89,7 @@ async def post_new_agent(request: Request, visitor: Writer) -> Response:
 
 @router.post("/agents/import")
 async def post_import(request: Request, visitor: Writer) -> Response:
-    """The JSON that `POST /api/agents` takes, pasted or as a file."""
+    """Imports the body of `POST /api/agents`, pasted or as a file."""
     form = await read_form(request)
     typed = str(form.get("json") or "")
     upload = form.get("file")
@@ -98,7 +98,7 @@ async def post_import(request: Request, visitor: Writer) -> Response:
     try:
         body = await read_json_text(request, typed, "/json")
         if not isinstance(body, dict):
-            raise Refused([Problem(path="/json", message="must be a JSON object: one agent")], "the form")
+            raise Refused([Problem(path="/json", message="must be a JSON object with one agent")], "the form")
         agent = await register_agent.create_agent(platform_of(request), visitor.org_id, body)
     except Refused as refused:
         return await _import_refused(request, visitor, typed, refused.problems)
@@ -116,7 +116,7 @@ async def edit_agent_page(agent_id: Id, request: Request, visitor: Writer) -> Re
 
 @router.post("/agents/{agent_id}/edit")
 async def post_edit(agent_id: Id, request: Request, visitor: Writer) -> Response:
-    """A new version, unless nothing changed."""
+    """Saves a new version, unless nothing changed."""
     platform = platform_of(request)
     typed = await form_texts(request)
     agent = await find_agent(platform, visitor.org_id, agent_id)
@@ -124,8 +124,8 @@ async def post_edit(agent_id: Id, request: Request, visitor: Writer) -> Response
     try:
         if typed.get("version") != str(agent.version):
             raise Conflict(
-                f"The agent is at version {agent.version} by now: somebody changed it while this form was"
-                " open. Save again to replace that, or open the form anew."
+                f"The agent is at version {agent.version} now: it was changed while this form was"
+                " open. Save again to overwrite that change, or reload the form."
             )
         changed = await register_agent.change_agent(platform, visitor.org_id, agent_id, read.body)
     except Refused as refused:
@@ -146,7 +146,7 @@ async def _form_page(
     problems: list[Problem] | None = None,
     **context: Any,
 ) -> Response:
-    """The form as it was typed, each problem next to its field."""
+    """The form as the user filled it in, with each problem next to its field."""
     name = agent.definition.name if agent is not None else ""
     trail = [*TRAIL, (name, f"/agents/{agent.id}")] if agent is not None else TRAIL
     shown = {"json_typed": "", "json_problems": []} | context
@@ -175,7 +175,7 @@ async def _import_refused(
 
 
 def _kept(typed: dict[str, str]) -> dict[str, str]:
-    """What was typed, but for the secret: a page must not hold it."""
+    """The submitted fields without the secret, which must not appear in a page."""
     return agent_form.empty_form() | {
         name: value
         for name, value in typed.items()

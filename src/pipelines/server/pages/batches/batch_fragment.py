@@ -1,4 +1,4 @@
-"""What a batch's page shows of its progress: on the page itself, and as the event that replaces it."""
+"""The progress part of a batch's page: in the page itself, and as the event that replaces it."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,7 +13,7 @@ LOOKED_EVERY_S = 1.0  # nobody reads numbers faster, and 200 people may watch
 
 
 class BatchFragment:
-    """Writes the fragment; nothing in it is for one visitor, since all get the same."""
+    """Renders the fragment. All viewers get the same one, so it contains nothing about one visitor."""
 
     def __init__(self, now: Callable[[], str]) -> None:
         self._now = now
@@ -23,7 +23,7 @@ class BatchFragment:
 
 
 def shown_figures(batch: JsonObject, now: str) -> dict[str, Any]:
-    """The batch with what is worked out of it: how many have ended, how long it took, and may take yet."""
+    """The batch with derived figures: finished runs, time taken, and estimated time left."""
     counts: Any = batch["counts"]
     by_status: dict[str, int] = counts["by_status"]
     waiting, running = by_status.get("pending", 0), by_status.get("running", 0)
@@ -51,7 +51,7 @@ def _cut_off(batch: JsonObject, by_status: dict[str, int]) -> int:
 
 
 def _parts(counts: Any, ended: int) -> list[tuple[str, int]]:
-    """Of the bar: what was judged how, then what has no verdict, then what is to come."""
+    """The parts of the bar: runs by verdict, then runs without one, then runs that have not finished."""
     verdicts = counts["by_verdict"]
     parts = [("pass", verdicts.get("PASS", 0)), ("fail", verdicts.get("FAIL", 0))]
     parts += [("pending", verdicts.get("PENDING", 0))]

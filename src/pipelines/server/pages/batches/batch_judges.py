@@ -1,4 +1,4 @@
-"""/batches/{id}/judges: two judge models over the runs of a batch, and where they differ."""
+"""/batches/{id}/judges: compares two judge models over the runs of a batch."""
 
 from typing import Annotated
 
@@ -30,7 +30,7 @@ async def judges_page(
         request,
         visitor,
         "batch_judges.html",
-        title="Two judges",
+        title="Compare judges",
         here="batches",
         trail=[("Batches", "/batches"), (f"Batch {batch_id}", f"/batches/{batch_id}")],
         batch_id=batch_id,

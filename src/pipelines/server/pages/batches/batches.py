@@ -1,4 +1,4 @@
-"""/batches: the list, and one batch: its figures while it goes on and afterwards, its tasks, its runs."""
+"""/batches: the list of batches, and one batch with its figures, tasks and runs."""
 
 import time
 from collections.abc import Mapping
@@ -134,7 +134,7 @@ async def batch_page(
 
 @router.get("/batches/{batch_id}/events")
 async def batch_events(batch_id: Id, request: Request, visitor: Reader) -> Response:
-    """What the page shows of the batch's progress, as HTML: written once for all who watch."""
+    """Server-sent events with the progress of the batch as HTML, rendered once for all viewers."""
     await find_batch(platform_of(request), visitor.org_id, batch_id)
     watches: BatchWatches = request.app.state.batch_page_watches
 
@@ -151,7 +151,7 @@ async def batch_events(batch_id: Id, request: Request, visitor: Reader) -> Respo
 @router.post("/batches/{batch_id}/cancel")
 async def cancel(batch_id: Id, request: Request, visitor: Writer) -> Response:
     await open_batch.cancel_batch(platform_of(request), runner_of(request), visitor.org_id, batch_id)
-    return go(f"/batches/{batch_id}", "Cancelled: nothing more is sent, and what was sent is not waited for.")
+    return go(f"/batches/{batch_id}", "The batch is cancelled. No more tasks are sent.")
 
 
 @router.post("/batches/{batch_id}/resume")
@@ -160,13 +160,13 @@ async def resume(batch_id: Id, request: Request, visitor: Writer) -> Response:
     batch = await open_batch.resume_batch(
         platform_of(request), runner_of(request), visitor.org_id, batch_id, body
     )
-    said = "It goes on." if batch.status == "running" else "There was nothing left to send."
+    said = "The batch continues." if batch.status == "running" else "There is nothing left to run."
     return go(f"/batches/{batch_id}", said)
 
 
 @router.post("/batches/{batch_id}/judge")
 async def judge(batch_id: Id, request: Request, visitor: Writer) -> Response:
-    """As many runs as some seconds allow; the page offers to go on with the others."""
+    """Judges as many runs as fit into a few seconds. The page offers to continue with the rest."""
     form = await form_texts(request)
     problems: list[Problem] = []
     after_id = read_id(form, "after", problems) if form.get("after") else None
@@ -191,12 +191,12 @@ async def judge(batch_id: Id, request: Request, visitor: Writer) -> Response:
         after_id = done.last_id
         if after_id is None or time.monotonic() > ends_at:
             break
-    said = f"Judged {judged:,} runs anew; {changed:,} verdicts changed."
-    said += f" The judge model gave nothing for {failed:,}: {done.failed[-1]}" if done.failed else ""
+    said = f"Judged {judged:,} runs again; {changed:,} verdicts changed."
+    said += f" The judge model gave no verdict for {failed:,}: {done.failed[-1]}" if done.failed else ""
     if after_id is not None:
         oracle = "&oracle=present" if by.by_present_oracle else ""
         model = f"&judge_model={quote(by.model)}" if by.model is not None else ""
-        return go(f"/batches/{batch_id}?judge_after={after_id}{oracle}{model}", said + " More are left.")
+        return go(f"/batches/{batch_id}?judge_after={after_id}{oracle}{model}", said + " Some runs are left.")
     return go(f"/batches/{batch_id}", said)
 
 

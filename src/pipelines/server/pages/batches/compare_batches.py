@@ -1,4 +1,4 @@
-"""/compare/batches: what flipped from one batch to another, and whether that is more than chance."""
+"""/compare/batches: which tasks flipped from one batch to another, and whether that is more than chance."""
 
 from typing import Any
 
@@ -19,21 +19,21 @@ from pipelines.wire.errors import NotFound
 
 router = APIRouter()
 MOST_OFFERED = 100
-MOST_ROWS = 300  # of tasks in the page; the API has more
+MOST_ROWS = 300  # tasks on the page; the API returns more
 UNLIKELY = 0.05
-FEWEST_TELLING = 6  # changed tasks: with five, all of them worse has p = 1/16
+FEWEST_TELLING = 6  # changed tasks: if five of five got worse, p is still 1/16
 #: (sign, colour, word, what it means), in the order of CHANGES.
 WORDS = {
     "regressed": ("▼", "red", "regressed", "fewer of its runs pass than before"),
-    "unjudged": ("?", "amber", "not judged", "one of the two has no run that could be judged"),
+    "unjudged": ("?", "amber", "not judged", "no run of the task was judged in one of the two batches"),
     "still_failing": ("✕", "red", "still failing", "fails as often as before"),
-    "improved": ("▲", "green", "improved", "more of its runs pass, not all"),
-    "fixed": ("✓", "green", "fixed", "all its runs pass now, and did not before"),
+    "improved": ("▲", "green", "improved", "more of its runs pass, but not all"),
+    "fixed": ("✓", "green", "fixed", "all its runs pass now, but did not before"),
     "only_from": ("−", "", "gone", "only in the first batch"),
     "only_to": ("+", "blue", "new", "only in the second batch"),
-    "passing": ("✓", "", "passing", "passes as before"),
+    "passing": ("✓", "", "passing", "passes in both batches"),
 }
-#: Of a run that flipped as its task did.
+#: The flip of a run that matches the change of its task.
 DIRECTIONS = {"regressed": "regressed", "fixed": "improved", "improved": "improved"}
 TESTS = {"mcnemar": "exact McNemar test", "sign_flip": "sign-flip test"}
 
@@ -99,7 +99,7 @@ def _shown(compared: JsonObject) -> dict[str, Any]:
 
 
 def _pair(task: Any, flips: dict[tuple[str, str], Any]) -> tuple[int, int] | None:
-    """Which two runs to look at: the first that flipped the way the task did, else the first of each."""
+    """The two runs to link: the first pair that flipped like the task, else the first run of each batch."""
     if task["from"] is None or task["to"] is None:
         return None
     flip = flips.get((task["task_key"], DIRECTIONS.get(task["change"], "")))
@@ -109,22 +109,26 @@ def _pair(task: Any, flips: dict[tuple[str, str], Any]) -> tuple[int, int] | Non
 
 
 def meaning_of(test: Any) -> str:
-    """What the figures of the paired test say, for somebody who does not know it."""
+    """Explains the result of the paired test to a reader who does not know the test."""
     if not test["tasks"]:
-        return "No task can be held against itself: none was judged in both batches as the same task."
+        return "The batches cannot be compared: no task was judged in both."
     if not test["worse"] and not test["better"]:
-        return f"{_tasks(test['tasks'])} can be held against before, and came out alike."
+        return f"{_tasks(test['tasks'])} can be compared. None of them changed."
     moved = test["worse"] + test["better"]
     side = "worse" if test["worse"] > test["better"] else "better"
     chance = (
-        f"Of {_tasks(test['tasks'])} that can be held against before, {test['worse']:,} came out worse and"
-        f" {test['better']:,} better. Were the agent just as good as before, chance alone would make a"
-        f" difference as large as this {_often(test['p'])}."
+        f"Of {_tasks(test['tasks'])} that can be compared, {test['worse']:,} got worse and"
+        f" {test['better']:,} got better. If the agent had not changed, a difference this large would"
+        f" occur by chance {_often(test['p'])}."
     )
     if test["p"] < UNLIKELY and test["worse"] != test["better"]:
-        return f"{chance} That is rare: take it that the agent is {side}."
-    few = " So few changed tasks can never tell." if moved < FEWEST_TELLING else ""
-    return f"{chance} That proves no change.{few}"
+        return f"{chance} This is evidence that the agent got {side}."
+    few = (
+        f" At least {FEWEST_TELLING} changed tasks are needed to show a change."
+        if moved < FEWEST_TELLING
+        else ""
+    )
+    return f"{chance} This is not enough evidence of a change.{few}"
 
 
 def _tasks(number: int) -> str:
@@ -133,5 +137,5 @@ def _tasks(number: int) -> str:
 
 def _often(p: float) -> str:
     if p < 0.001:
-        return "less than once in 1,000 times"
+        return "less than 0.1 % of the time"
     return f"{p * 100:.1f} % of the time" if p < 0.1 else f"{p * 100:.0f} % of the time"

@@ -1,4 +1,4 @@
-"""/batches/new: what a batch will take is said before it starts; what is wrong, next to its field."""
+"""/batches/new: the form that starts a batch, with an estimate before it starts."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -36,12 +36,13 @@ FIELDS = (
 )
 NUMBERS = ("agent_id", "dataset_id", "repeats", "concurrency")
 LONGEST_FIELD = 300
-#: How the modes are offered; the words of the contract stand first.
+#: The choices of the form. Each begins with the API's own name of the mode.
 MODES = {
-    "live": "live: the endpoint answers",
-    "record": "record: the endpoint answers, and a cassette keeps it",
-    "replay": "replay: a cassette answers, nothing is called",
-    "replay_or_live": "replay or live: a cassette answers what it has",
+    "live": "live: the endpoint answers each call",
+    "record": "record: the endpoint answers, and a cassette records the reply",
+    "replay": "replay: a cassette answers, and the endpoint is not called",
+    "replay_or_live": "replay or live: a cassette answers the calls that it"
+    " has; the endpoint answers the rest",
 }
 
 
@@ -52,7 +53,7 @@ async def new_batch_page(request: Request, visitor: Reader) -> Response:
 
 @router.get("/batches/new/estimate")
 async def estimate_part(request: Request, visitor: Reader) -> Response:
-    """As fields change: what it will take, and the tags of the dataset that is chosen now."""
+    """The estimate, and the tags of the chosen dataset; htmx asks for it whenever a field changes."""
     form = _filled(request.query_params)
     estimate, tags = await _foreseen(request, visitor, form)
     return await part(
@@ -80,7 +81,8 @@ def _filled(given: Mapping[str, str]) -> dict[str, str]:
 
 
 async def _body(request: Request, visitor: Visitor, form: dict[str, str]) -> JsonObject:
-    """As the API takes it; a field that is no number goes as it is, and is refused with the others."""
+    """The body for the API. A field that is not a number stays text, so that the API reports it with the
+    other problems."""
     body: JsonObject = {}
     for name in ("agent_id", "dataset_id", "repeats", "concurrency", "fault_seed"):
         if form[name]:
@@ -153,7 +155,7 @@ async def _shown(
 async def _foreseen(
     request: Request, visitor: Visitor, form: dict[str, str]
 ) -> tuple[RunEstimate | None, dict[str, int]]:
-    """Nothing, where what is filled in so far does not say which runs there will be."""
+    """None while the form does not say yet which runs to start."""
     problems: list[Problem] = []
     numbers = {name: read_id(form, name, problems) for name in NUMBERS if form[name]}
     agent_id, dataset_id = numbers.get("agent_id"), numbers.get("dataset_id")
@@ -177,15 +179,15 @@ async def _foreseen(
 
 
 def _by_field(problems: list[Problem], form: dict[str, str]) -> dict[str, Any]:
-    """Each problem at its field; what belongs to none stands above the form."""
+    """The problems by field; those that belong to no field stand above the form."""
     at: dict[str, list[Problem]] = {name: [] for name in FIELDS}
     others: list[Problem] = []
     for problem in problems:
         name = problem.path.removeprefix("/").partition("/")[0]
         if "either `dataset_id` or `task_ids`" in problem.message:
-            at["dataset_id"].append(Problem(path="/dataset_id", message="choose what is run"))
+            at["dataset_id"].append(Problem(path="/dataset_id", message="choose a dataset"))
         elif name == "agent_id" and not form["agent_id"]:
-            at[name].append(Problem(path=problem.path, message="choose which agent is run"))
+            at[name].append(Problem(path=problem.path, message="choose an agent"))
         elif name in at:
             at[name].append(problem)
         else:
@@ -194,7 +196,7 @@ def _by_field(problems: list[Problem], form: dict[str, str]) -> dict[str, Any]:
 
 
 def _with_chosen(options: Offered, chosen: str) -> Offered:
-    """What a link names is kept, though it is none of the newest, or not there."""
+    """Keeps the choice of a link, even if it is not among the newest items or does not exist."""
     if chosen and all(number != chosen for number, _ in options):
         return [*options, (chosen, chosen)]
     return options

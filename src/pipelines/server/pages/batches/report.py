@@ -1,4 +1,4 @@
-"""/report/{batch}: what a batch's file would hold, said before it is written; and the file."""
+"""/report/{batch}: what the report of a batch will contain, and the report as a file."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""/evals/new and /evals/{matrix}: what a matrix would take, its heatmap, live and after, its cells."""
+"""/evals/new and /evals/{matrix}: the form for a matrix with its estimate, the heatmap, and the cells."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -32,7 +32,7 @@ router = APIRouter()
 MOST_LISTED = 300  # scenarios to choose from; more are only taken all together
 MOST_TAKEN = 20_000
 DELIVERIES = (
-    ("", "as the agent is set to"),
+    ("", "the agent's own setting"),
     ("system", "system prompt"),
     ("user", "user turn"),
     ("tool_result", "tool result"),
@@ -44,7 +44,7 @@ DELIVERIES = (
 
 @router.get("/evals/new")
 async def new_page(request: Request, visitor: Writer) -> Response:
-    """Chosen at first: what the address says, else all scenarios and all that is built in."""
+    """Initially selects what the URL says, else all scenarios and all built-in variations."""
     query = request.query_params
     chosen = {
         "agent_id": query.get("agent", ""),
@@ -61,7 +61,7 @@ async def new_page(request: Request, visitor: Writer) -> Response:
 
 @router.post("/evals/new/forecast")
 async def forecast(request: Request, visitor: Writer) -> Response:
-    """What the choices come to; starts nothing."""
+    """The estimate for the current choices. Starts nothing."""
     chosen = _chosen(await read_form(request))
     found, problems = await _forecast(request, visitor, chosen)
     return await part(visitor, "eval_forecast.html", forecast=found, problems=problems, chosen=chosen)
@@ -97,7 +97,7 @@ def _chosen(form: FormData) -> dict[str, Any]:
 
 
 async def _asked(request: Request, visitor: Visitor, chosen: dict[str, Any]) -> JsonObject:
-    """As the API is asked; a number that is none is handed on as text, for the reader to refuse."""
+    """The body for the API. A field that is not a number stays text, so that the API reports it."""
     scenarios: list[str] = chosen["scenarios"]
     if chosen["all"]:
         read = partial(names_of_scenarios, org_id=visitor.org_id, most=MOST_TAKEN)
@@ -164,7 +164,7 @@ async def _builder(
 async def matrix_page(
     matrix_id: str, request: Request, visitor: Reader, show: Word = "all", first: Word = "", seen: Word = ""
 ) -> Response:
-    """Whole, or for htmx the part that changes while the matrix runs; nothing where that is as it was."""
+    """The whole page, or for htmx the part that changes while the matrix runs; 204 if it has not changed."""
     show = show if show in ROW_FILTERS else "all"
     at = number_of(first) or 0
     shown = await views_of(request).page(visitor.org_id, matrix_id, first=at, show=show, seen=seen)
@@ -200,9 +200,9 @@ def _map_context(shown: MatrixView, show: str, first: int) -> dict[str, Any]:
 
 @router.get("/evals/{matrix_id}/heatmap.{format}")
 async def heatmap_file(matrix_id: str, format: str, request: Request, visitor: Reader) -> Response:
-    """The same files as the API's."""
+    """The same files as the API returns."""
     if format not in MEDIA_TYPES:
-        raise NotFound(f"A heatmap is written as {', '.join(MEDIA_TYPES)}.")
+        raise NotFound(f"There is no heatmap of this format. Use {', '.join(MEDIA_TYPES)}.")
     kind: Any = format
     response = await get_heatmap(matrix_id, kind, platform_of(request), reports_of(request), visitor.identity)
     response.headers["content-disposition"] = response.headers["content-disposition"].replace(
@@ -214,13 +214,13 @@ async def heatmap_file(matrix_id: str, format: str, request: Request, visitor: R
 @router.post("/evals/{matrix_id}/cancel")
 async def cancel(matrix_id: str, request: Request, visitor: Writer) -> Response:
     await start_matrix.cancel_matrix(platform_of(request), runner_of(request), visitor.org_id, matrix_id)
-    return go(f"/evals/{quote(matrix_id, safe='')}", "Cancelled: what has ended is reported.")
+    return go(f"/evals/{quote(matrix_id, safe='')}", "The matrix is cancelled. Finished runs are reported.")
 
 
 @router.post("/evals/{matrix_id}/resume")
 async def resume(matrix_id: str, request: Request, visitor: Writer) -> Response:
     await start_matrix.resume_matrix(platform_of(request), runner_of(request), visitor.org_id, matrix_id)
-    return go(f"/evals/{quote(matrix_id, safe='')}", "Going on with what was not sent.")
+    return go(f"/evals/{quote(matrix_id, safe='')}", "The matrix continues with the remaining runs.")
 
 
 # -- a cell

@@ -1,4 +1,4 @@
-"""/evals/scenarios: the library, and an editor that checks what is typed and stores it only when saved."""
+"""/evals/scenarios: the scenario library, and an editor that checks the text while you type."""
 
 import asyncio
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ from pipelines.wire.errors import Conflict
 router = APIRouter()
 ROWS = 50
 SCENARIOS = (*TRAIL, ("Scenarios", "/evals/scenarios"))
-#: What a new one starts from; it is sound as it stands, so that the check begins green.
+#: The initial text of a new scenario. It is valid, so the first check passes.
 SAMPLE: JsonObject = {
     "name": "Refund above the limit",
     "description": "A refund of more than 500 is for a manager; nothing is paid out",
@@ -80,7 +80,7 @@ async def new_page(request: Request, visitor: Writer) -> Response:
 
 @router.post("/evals/scenarios/check")
 async def check(request: Request, visitor: Writer) -> Response:
-    """What is wrong with a text while it is typed; stores nothing."""
+    """Checks the text while the user types. Stores nothing."""
     text = (await form_texts(request)).get("text", "")
     scenario, problems = await _checked(request, visitor, text)
     return await part(visitor, "eval_check.html", scenario=scenario, problems=problems)
@@ -108,7 +108,7 @@ async def scenario_page(scenario_id: str, request: Request, visitor: Reader, ver
 
 @router.post("/evals/scenarios/{scenario_id}")
 async def change(scenario_id: str, request: Request, visitor: Writer) -> Response:
-    """The text is all of it: a field that is not in it any more is taken away."""
+    """The text replaces the whole scenario: a field that is missing from it is removed."""
     form = await form_texts(request)
     text, platform = form.get("text", ""), platform_of(request)
     before = await edit_scenarios.find_scenario(platform, visitor.org_id, scenario_id)
@@ -121,7 +121,7 @@ async def change(scenario_id: str, request: Request, visitor: Writer) -> Respons
             request, visitor, text, stored=before, problems=refused.problems, status=422, base=form
         )
     except Conflict as error:
-        problem = Problem(path="", message=error.message, hint="copy your text and open the scenario anew")
+        problem = Problem(path="", message=error.message, hint="copy your text, then reload the scenario")
         return await _editor(request, visitor, text, stored=before, problems=[problem], status=409, base=form)
     said = (
         "Nothing was changed." if stored.version == before.version else f"Version {stored.version} is stored."
@@ -132,7 +132,7 @@ async def change(scenario_id: str, request: Request, visitor: Writer) -> Respons
 @router.post("/evals/scenarios/{scenario_id}/delete")
 async def delete(scenario_id: str, request: Request, visitor: Writer) -> Response:
     await edit_scenarios.delete_scenario(platform_of(request), visitor.org_id, scenario_id)
-    return go("/evals/scenarios", "The scenario is deleted; its runs and their versions stay.")
+    return go("/evals/scenarios", "The scenario is deleted. Its runs and their versions are kept.")
 
 
 async def _checked(

@@ -1,4 +1,4 @@
-"""/evals: the matrices, drafts from telemetry, and how the figures went over time."""
+"""/evals: the matrices, drafts from telemetry, and the figures over time."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -47,7 +47,7 @@ def views_of(request: Request) -> MatrixViews:
 
 
 def number_of(text: str) -> int | None:
-    """Of a filter; one that is left empty asks for nothing, and one that is no number too."""
+    """The number of a filter; None if the filter is empty or not a number."""
     return number_in(text)
 
 
@@ -105,7 +105,7 @@ def _names(connection: Connection, listed: list[Matrix]) -> dict[int, str]:
 
 
 def _with(request: Request, **changed: str) -> str:
-    """The same list, elsewhere in it."""
+    """The URL of another page of the same list."""
     url = request.url.include_query_params(**{name: value for name, value in changed.items() if value})
     url = url.remove_query_params([name for name, value in changed.items() if not value])
     return f"{url.path}?{url.query}" if url.query else url.path
@@ -182,7 +182,7 @@ async def drafts_page(
 
 @router.post("/evals/drafts")
 async def look_for_drafts(request: Request, visitor: Writer) -> Response:
-    """Look through recent telemetry."""
+    """Searches recent telemetry for drafts."""
     hours = number_of((await form_texts(request)).get("hours", ""))
     body: JsonObject = {"lookback_hours": min(hours, draft_scenarios.MOST_LOOKBACK_HOURS)} if hours else {}
     masks_ips = request.app.state.masks_ips
@@ -191,7 +191,7 @@ async def look_for_drafts(request: Request, visitor: Writer) -> Response:
     )
     spans, new = found["looked_at"].get("spans", 0), found["created"]
     notes = " ".join(str(note) for note in found["notes"][1:])
-    return go("/evals/drafts", f"Looked at {spans:,} skill spans: {new} new drafts. {notes}")
+    return go("/evals/drafts", f"Searched {spans:,} skill spans and found {new} new drafts. {notes}")
 
 
 @router.get("/evals/drafts/{draft_id}")
@@ -201,7 +201,7 @@ async def draft_page(draft_id: str, request: Request, visitor: Reader) -> Respon
 
 @router.post("/evals/drafts/{draft_id}/adopt")
 async def adopt_draft(draft_id: str, request: Request, visitor: Writer) -> Response:
-    """With what was corrected in its text."""
+    """Creates the scenario from the corrected text."""
     text = (await form_texts(request)).get("text", "")
     platform = platform_of(request)
     draft = await draft_scenarios.find_draft(platform, visitor.org_id, draft_id)
@@ -217,7 +217,7 @@ async def adopt_draft(draft_id: str, request: Request, visitor: Writer) -> Respo
 @router.post("/evals/drafts/{draft_id}/dismiss")
 async def dismiss_draft(draft_id: str, request: Request, visitor: Writer) -> Response:
     await draft_scenarios.dismiss_draft(platform_of(request), visitor.org_id, draft_id)
-    return go("/evals/drafts", "Dismissed: it does not come back with the next look.")
+    return go("/evals/drafts", "The draft is dismissed. It will not be suggested again.")
 
 
 async def _draft_page(

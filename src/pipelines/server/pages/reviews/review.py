@@ -1,4 +1,4 @@
-"""/review: what waits for people, several decided at once, who decided how much."""
+"""/review: the queue, decisions on several items at once, and progress per person."""
 
 import asyncio
 from typing import Annotated
@@ -98,9 +98,9 @@ async def bulk(request: Request, visitor: Writer) -> Response:
     if action == "verdict":
         body |= {key: texts[key] for key in ("verdict", "note") if texts.get(key)}
     if not body["ids"]:
-        return go(f"/review{wanted.query()}", "Nothing was ticked, so nothing was done.")
+        return go(f"/review{wanted.query()}", "Select at least one item first.")
     if action == "verdict" and "verdict" not in body:
-        return go(f"/review{wanted.query()}", "No verdict was chosen, so nothing was decided.")
+        return go(f"/review{wanted.query()}", "Choose a verdict first.")
     platform, caller = platform_of(request), looker_of(request, visitor)
     asked = read_bulk(body)
     results = await act_on_several(platform, caller, asked)
@@ -113,7 +113,7 @@ async def bulk(request: Request, visitor: Writer) -> Response:
 
 @router.post("/review/as")
 async def review_as(request: Request, visitor: Writer) -> Response:
-    """Whose verdicts these are, where several hold one key."""
+    """Stores the reviewer's name in a cookie, for keys that several people share."""
     form = await form_texts(request)
     response = go(form.get("back", "") if form.get("back", "").startswith("/review") else "/review")
     name = name_cookie(form.get("name", ""))
@@ -132,11 +132,11 @@ async def change_review_settings(request: Request, visitor: Keeper) -> Response:
     share = _number(form.get("audit_percent", ""))
     body |= {"audit_share": share / 100 if isinstance(share, int | float) else share}
     await change_settings(platform_of(request), visitor.org_id, body)
-    return go("/review", "Reviews that are opened from now on are opened so.")
+    return go("/review", "Saved. The settings apply to reviews opened from now on.")
 
 
 def _number(text: str) -> Json:
-    """A number where it is one; else the text, which is then refused with its name."""
+    """The number in a field; a text that is not a number stays, and the API refuses it by name."""
     try:
         return int(text) if text.isdigit() else float(text)
     except ValueError:
@@ -146,7 +146,7 @@ def _number(text: str) -> Json:
 def _beside(
     connection: Connection, org_id: int, items: list[JsonObject]
 ) -> tuple[dict[int, str], dict[int, str | None]]:
-    """Agents' names, and what was asked in the runs that items are about."""
+    """The names of the agents, and the user requests of the runs of the items."""
     run_ids = [item["run_id"] for item in items if item["scenario_id"] is None]
     asked = asked_of_runs(connection, org_id=org_id, run_ids=[id for id in run_ids if isinstance(id, int)])
     texts = {run_id: of.user_instruction for run_id, of in asked.items()}
@@ -162,7 +162,7 @@ def _row(item: JsonObject, asked: dict[int, str | None]) -> JsonObject:
 
 
 async def _agreement(platform: Platform, org_id: int) -> list[JsonObject]:
-    """Of the kinds that several decided on."""
+    """The agreement of reviewers, by kind of item."""
     found = await asyncio.gather(
         *(read_agreement(platform, org_id, kind=kind, since=None) for kind in AGREEMENT_KINDS)
     )
@@ -171,7 +171,7 @@ async def _agreement(platform: Platform, org_id: int) -> list[JsonObject]:
 
 def _said(results: list[JsonObject], action: str) -> str:
     done = sum(1 for result in results if result["ok"])
-    word = {"claim": "taken", "release": "given back"}.get(action, "decided")
+    word = {"claim": "taken", "release": "released"}.get(action, "decided")
     said = f"{done} of {len(results)} {word}."
     problems = list(dict.fromkeys(_refusal(result) for result in results if not result["ok"]))
     return " ".join([said, *problems[:3]])

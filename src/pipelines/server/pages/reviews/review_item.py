@@ -1,4 +1,4 @@
-"""/review/rev_…: one item with its evidence, what each verdict would do, and deciding it."""
+"""/review/rev_…: one item with its evidence, and the form to decide it."""
 
 import json
 from typing import Annotated, Any
@@ -42,7 +42,9 @@ from pipelines.wire.errors import Conflict, ReviewClaimed
 router = APIRouter()
 ReviewId = Annotated[str, PathParam(max_length=64, pattern="^rev_[a-z0-9_]+$")]
 MOST_CALLS = 40
-NOT_A_RUN = "Only an item about an ordinary run can become a scenario; this one has a scenario already."
+NOT_A_RUN = (
+    "This item has a scenario already. You can create a scenario only from an item about an ordinary run."
+)
 
 
 @router.get("/review/{review_id}")
@@ -52,7 +54,7 @@ async def review_item_page(review_id: ReviewId, request: Request, visitor: Reade
 
 @router.post("/review/{review_id}/claim")
 async def claim(review_id: ReviewId, request: Request, visitor: Writer) -> Response:
-    """Asked for by the page as it opens, and every few minutes while it stays open."""
+    """Claims the item. The page sends this when it opens and every few minutes while it is open."""
     platform, caller = platform_of(request), looker_of(request, visitor)
     problem = ""
     try:
@@ -62,14 +64,14 @@ async def claim(review_id: ReviewId, request: Request, visitor: Writer) -> Respo
         item = await read_review(platform, caller, review_id)
     if request.headers.get("hx-request"):
         return await part(visitor, "review_lease.html", item=item, reviewer=caller.reviewer, problem=problem)
-    return go(f"/review/{review_id}", problem or "It is yours for 15 minutes.")
+    return go(f"/review/{review_id}", problem or "You have claimed this item for 15 minutes.")
 
 
 @router.post("/review/{review_id}/release")
 async def release(review_id: ReviewId, request: Request, visitor: Writer) -> Response:
     platform, caller = platform_of(request), looker_of(request, visitor)
     await decide_reviews.release_review(platform, caller, review_id)
-    return go("/review", "Given back.")
+    return go("/review", "You have released the item.")
 
 
 @router.post("/review/{review_id}/verdict")
@@ -92,18 +94,19 @@ async def decide(review_id: ReviewId, request: Request, visitor: Writer) -> Resp
 
 @router.post("/review/{review_id}/reopen")
 async def reopen(review_id: ReviewId, request: Request, visitor: Writer) -> Response:
-    """Undo: the item waits again, and what its verdict did is taken back."""
+    """Reopens the item and undoes the effect of its verdict."""
     form = await form_texts(request)
     caller = looker_of(request, visitor)
     await decide_reviews.reopen_review(platform_of(request), caller, review_id, form.get("note", ""))
     forget_counts(request, visitor.org_id)
     query = read_wanted(form).query()
-    return go(f"/review/{review_id}{query}", "Taken back: it waits again, and what was decided is undone.")
+    return go(f"/review/{review_id}{query}", "The item is open again, and its decision is undone.")
 
 
 @router.post("/review/{review_id}/scenario")
 async def make_scenario(review_id: ReviewId, request: Request, visitor: Writer) -> Response:
-    """A scenario of an ordinary run. What is expected of it is said by a person, never guessed."""
+    """Creates a scenario from an ordinary run. A person states the expected behaviour; it is never
+    guessed."""
     platform, caller = platform_of(request), looker_of(request, visitor)
     form = await form_texts(request)
     item = await read_review(platform, caller, review_id)
@@ -121,7 +124,7 @@ async def make_scenario(review_id: ReviewId, request: Request, visitor: Writer) 
         return await _item_page(
             request, visitor, review_id, wanted, refused=refused, typed=form, is_scenario=True
         )
-    return go(f"/evals/scenarios/{made.scenario_id}", f"Made from run {item['run_id']}.")
+    return go(f"/evals/scenarios/{made.scenario_id}", f"Created from run {item['run_id']}.")
 
 
 async def _item_page(
@@ -175,7 +178,7 @@ async def _item_page(
 
 
 async def _run_evidence(platform: Platform, caller: Caller, item: dict[str, Any]) -> JsonObject:
-    """What an ordinary run was asked, did and changed, and what it is held against."""
+    """The request, calls and changes of an ordinary run, and its oracle."""
     run_id = int(item["run_id"])
     run = await find_run(platform, caller.org_id, run_id)
     rows, is_more = await read_trace(
@@ -216,7 +219,7 @@ async def _json(request: Request, form: dict[str, str], name: str) -> Json:
 
 
 def _object_in(text: Json) -> JsonObject | None:
-    """An answer that is a JSON object, as agents of decisions give; nothing is read out of prose."""
+    """The answer as a JSON object; None for prose."""
     if not isinstance(text, str) or len(text) > 20_000 or not text.lstrip().startswith("{"):
         return None
     try:
@@ -231,7 +234,7 @@ def _written(value: JsonObject | None) -> str:
 
 
 def _place(queue: list[JsonObject], review_id: str) -> JsonObject:
-    """Where in the list it stands, and its neighbours."""
+    """The position of the item in the list, and its neighbours."""
     ids: list[Json] = [item["id"] for item in queue]
     if review_id not in ids:
         return {"number": None, "of": len(ids), "before": None, "after": ids[0] if ids else None}
@@ -255,11 +258,11 @@ def _done(item: dict[str, Any]) -> str:
     if item["status"] == ReviewStatus.DECIDED:
         return f"Decided: {verdict_label(str(item['verdict']))}."
     if item["status"] == ReviewStatus.DISPUTED:
-        return "Noted. People disagree, so one more person is asked."
-    return f"Noted. Voices that are still wanted: {item['reviewers_missing']}."
+        return "Saved. The reviewers disagree, so one more person must decide."
+    return f"Saved. Verdicts still needed: {item['reviewers_missing']}."
 
 
 def _problem(refused: Refused | Conflict | ReviewClaimed | None) -> str:
     if refused is None:
         return ""
-    return "That was not done." if isinstance(refused, Refused) else refused.message
+    return "This action failed." if isinstance(refused, Refused) else refused.message

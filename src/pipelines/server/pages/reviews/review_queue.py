@@ -1,4 +1,4 @@
-"""What the pages of reviews share: who looks, which items are meant, and what is next."""
+"""Helpers of the review pages: the reviewer's name, the filters, and the next item."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ MOST_NAME = 255
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wanted:
-    """Filters, as they stand in the URL."""
+    """The filters of the queue, from the URL."""
 
     status: str = "waiting"
     kind: str = ""
@@ -38,7 +38,7 @@ class Wanted:
     mine: str = ""
 
     def query(self, **more: str) -> str:
-        """With its question mark; what says nothing is left out."""
+        """The filters as a query string with its question mark; empty filters are omitted."""
         fields = {name: getattr(self, name) for name in ("status", "kind", "risk", "agent", "mine")}
         told = {name: value for name, value in (fields | more).items() if value}
         if told.get("status") == "waiting":
@@ -59,7 +59,7 @@ class Wanted:
 
 
 def read_wanted(query: Mapping[str, str]) -> Wanted:
-    """Refused with every filter that means nothing."""
+    """Parses the filters; raises Refused with all invalid ones."""
     wanted = Wanted(**{name: query.get(name, "") for name in ("kind", "risk", "agent", "mine")})
     wanted = replace(wanted, status=query.get("status") or "waiting")
     problems = [
@@ -82,7 +82,7 @@ def read_wanted(query: Mapping[str, str]) -> Wanted:
 
 
 def looker_of(request: Request, visitor: Visitor) -> Caller:
-    """A token says itself who acts; a key may be shared, so whoever holds it says their name, once."""
+    """The reviewer's name: from a token itself; for a key, which people may share, from a cookie."""
     name = unquote(request.cookies.get(NAME_COOKIE, ""))[:MOST_NAME].strip()
     if not name or isinstance(visitor.identity, TokenBearer):
         name = visitor.identity.name
@@ -111,7 +111,8 @@ def cursor_of(page: ListedPage) -> str:
 
 
 def is_free(item: JsonObject, caller: Caller) -> bool:
-    """Whether this person may decide it now: nobody else has its last place, and they have not spoken."""
+    """Whether this person can decide the item now: they have not decided it yet, and others have not claimed
+    it."""
     if item["status"] == ReviewStatus.DECIDED:
         return False
     verdicts: Any = item["verdicts"]
@@ -121,14 +122,15 @@ def is_free(item: JsonObject, caller: Caller) -> bool:
 
 
 def is_held(item: JsonObject, caller: Caller) -> bool:
-    """Whether others are looking at it for every voice that is missing."""
+    """Whether other people have claimed all missing verdicts of the item."""
     claims: Any = item["claims"]
     missing = int(str(item["reviewers_missing"]))
     return sum(1 for claim in claims if claim["by"] != caller.reviewer) >= max(1, missing)
 
 
 def next_free(items: Sequence[JsonObject], caller: Caller, behind: str) -> str | None:
-    """The next that this person can decide, going round from behind the one that was just decided."""
+    """The next item that this person can decide, searching from the current item on and then from the
+    start."""
     ids = [str(item["id"]) for item in items]
     start = ids.index(behind) + 1 if behind in ids else 0
     for item in (*items[start:], *items[:start]):
@@ -138,7 +140,7 @@ def next_free(items: Sequence[JsonObject], caller: Caller, behind: str) -> str |
 
 
 async def just_done(platform: Platform, caller: Caller, review_id: str) -> JsonObject | None:
-    """What this person decided a moment ago, to be taken back; nothing where it is not decided any more."""
+    """The latest decision of this person, to undo it; None if the item is no longer decided."""
     if not review_id:
         return None
     try:

@@ -1,4 +1,4 @@
-"""/runs/{id}/oracle: the oracle that a run proves, as a form to correct; saving accepts the run as right."""
+"""/runs/{id}/oracle: a form with the oracle derived from a run; saving accepts the run as correct."""
 
 from collections.abc import Mapping
 
@@ -19,11 +19,11 @@ from pipelines.web.pretty_json import pretty_json
 
 router = APIRouter()
 OUTCOME = "expected_outcome"
-#: Axes that are JSON, each with what its field says of it.
+#: The axes that hold JSON, each with the hint of its field.
 DOCUMENTS = {
-    "expected_state": "Values after the run, by their path. Whatever else changes is wrong.",
-    "expected_calls": "Calls that must, or must not, be made.",
-    "expected_answer": "Values that a right answer has to tell, by name.",
+    "expected_state": "Values after the run, by path. Any other change fails the run.",
+    "expected_calls": "Calls that the agent must make, or must not make.",
+    "expected_answer": "Values that a correct answer must state, by name.",
 }
 LEAST_ROWS, MOST_ROWS = 3, 20
 
@@ -36,7 +36,7 @@ async def oracle_page(run_id: Id, request: Request, platform: Ours, visitor: Rea
 
 @router.post("/runs/{run_id}/oracle")
 async def accept(run_id: Id, request: Request, platform: Ours, visitor: Writer) -> Response:
-    """A new version of the task's oracle; a field that is left empty is no part of it."""
+    """Saves a new version of the task's oracle. Empty fields are omitted from it."""
     typed = await form_texts(request)
     try:
         body = await _read_form(request, typed)
@@ -47,12 +47,14 @@ async def accept(run_id: Id, request: Request, platform: Ours, visitor: Writer) 
         return await _page(request, visitor, proposal, typed, refused.problems)
     forget_counts(request, visitor.org_id)
     judged = done.run.verdict or "not judged"
-    said = f"Accepted: oracle version {done.version} of its task. By it the run is {judged}."
+    said = (
+        f"Saved as oracle version {done.version} of the task. With it, the verdict of this run is {judged}."
+    )
     return go(f"/runs/{run_id}", said)
 
 
 async def _read_form(request: Request, typed: Mapping[str, str]) -> JsonObject:
-    """What the API would be sent, or Refused with every field that is no JSON."""
+    """The body for the API; raises Refused with every field that is not JSON."""
     body: JsonObject = {OUTCOME: typed.get(OUTCOME) or None}
     problems: list[Problem] = []
     for name in _documents():
@@ -80,7 +82,7 @@ async def _page(
         request,
         visitor,
         "accept_run.html",
-        title="Accept this run as right",
+        title="Accept this run as correct",
         here="runs",
         trail=trail,
         status=422 if problems else 200,

@@ -1,4 +1,4 @@
-"""/runs/{id} of a coding task: what it changed, what each scorer said, and both once more."""
+"""/runs/{id} of a coding task: the change, the results of the scorers, and scoring it again."""
 
 import asyncio
 from typing import Any
@@ -19,7 +19,7 @@ router = APIRouter()
 
 
 async def coding_context(platform: Platform, run: Run) -> dict[str, Any]:
-    """What the page of a run shows of its workspace; None where it has none."""
+    """The template context for the workspace of a run; None if the run has none."""
     if run.seed.coding_scenario is None:
         return {"coding": None, "change": None}
     coding = await read_coding(platform, run.org_id, run.id)
@@ -30,7 +30,7 @@ async def coding_context(platform: Platform, run: Run) -> dict[str, Any]:
 
 @router.post("/runs/{run_id}/rescore")
 async def rescore(run_id: Id, request: Request, platform: Ours, visitor: Writer) -> Response:
-    """Grade the stored change by the scorers that its scenario has now; no agent is called."""
+    """Grades the stored change with the scenario's current scorers. Calls no agent."""
     before = await find_run(platform, visitor.org_id, run_id)
     try:
         after = await rescore_run(platform, visitor.org_id, run_id, None)
@@ -44,12 +44,12 @@ async def rescore(run_id: Id, request: Request, platform: Ours, visitor: Writer)
 
 @router.get("/runs/{run_id}/patch")
 async def patch(run_id: Id, platform: Ours, visitor: Reader) -> Response:
-    """The whole change, as `git apply` takes it."""
+    """The whole change in the format of `git apply`."""
     run = await find_run(platform, visitor.org_id, run_id)
     coding = await read_coding(platform, visitor.org_id, run_id) if run.seed.coding_scenario else None
     diff = coding["diff"] if coding is not None else None
     if not isinstance(diff, dict):
-        raise NotFound(f"Run {run_id} has left no change.")
+        raise NotFound(f"Run {run_id} has no change to download.")
     headers = {
         "content-disposition": f'attachment; filename="run-{run_id}.patch"',
         "x-content-type-options": "nosniff",

@@ -1,4 +1,4 @@
-"""/compare/runs: two runs side by side, their calls aligned, and where they part."""
+"""/compare/runs: two runs side by side, with their calls aligned and their divergence."""
 
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -89,10 +89,10 @@ async def compare_page(
 
 
 _KINDS = {
-    "alike": "the same call and reply",
-    "text": "the same call, another text in the reply",
-    "reply": "the same call, answered otherwise",
-    "arguments": "the same tool, other arguments",
+    "alike": "same call and reply",
+    "text": "same call, different text in the reply",
+    "reply": "same call, different reply",
+    "arguments": "same tool, different arguments",
     "left": "only in the first run",
     "right": "only in the second run",
 }
@@ -101,7 +101,7 @@ _KINDS = {
 async def _choice(
     request: Request, platform: Any, visitor: Any, from_: str, to: str, problems: dict[str, str]
 ) -> Response:
-    """What to compare with what: the other runs of the same task, or any by its number."""
+    """A form to choose two runs: other runs of the same task, or any run by number."""
     run: Run | None = None
     others: list[JsonObject] = []
     number = number_in(from_)
@@ -165,7 +165,7 @@ def _call(sequence: int, calls: dict[int, CallToCompare]) -> dict[str, Any]:
 
 
 def _meets_again(rows: list[AlignedRow], first: int | None) -> int | None:
-    """Behind the first difference: the row from which on the runs agree again."""
+    """The row after the first difference from which on the runs agree again."""
     if first is None:
         return None
     return next((place for place in range(first, len(rows)) if rows[place].kind in ALIKE), None)

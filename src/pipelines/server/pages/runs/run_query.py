@@ -1,4 +1,4 @@
-"""Filters of runs as they stand in a URL: read strictly, written back in one order."""
+"""Parses the run filters of a URL strictly, and writes them back in a fixed order."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class RunQuery:
 
 
 def read_run_query(params: Mapping[str, str], org_id: int, **fixed: int) -> RunQuery:
-    """`fixed` are ids that the page itself sets, such as the batch it is about."""
+    """`fixed` are ids that the page itself sets, such as the id of its batch."""
     names = (*IDS, *CHOICES, *SWITCHES, "q")
     given = {name: params[name].strip() for name in names if params.get(name, "").strip()}
     problems: list[Problem] = []
@@ -90,6 +90,10 @@ def _place(cursor: str, problems: list[Problem]) -> int | None:
         return cursor_number(decode_cursor(cursor)) if cursor else None
     except InvalidCursor:
         problems.append(
-            Problem(path="cursor", message="is no place in this list", hint="begin at the newest")
+            Problem(
+                path="cursor",
+                message="is not a valid position in this list",
+                hint="remove it to begin at the newest item",
+            )
         )
         return None

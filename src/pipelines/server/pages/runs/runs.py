@@ -1,4 +1,4 @@
-"""/runs: every run of the org, filtered by what stands in the URL."""
+"""/runs: the runs of the org, filtered by the URL."""
 
 from typing import Any
 
@@ -60,7 +60,7 @@ async def runs_page(request: Request, visitor: Reader) -> Response:
 
 
 def shown_runs(query: RunQuery, listed: RunPage, path: str) -> dict[str, Any]:
-    """What the table of runs needs, wherever it stands."""
+    """The rows of a table of runs, for any page that shows one."""
     older = encode_cursor(str(listed.last_id)) if listed.last_id is not None else None
     runs = [run | {"took_ms": _took_ms(run)} for run in listed.items]
     return {
@@ -73,7 +73,7 @@ def shown_runs(query: RunQuery, listed: RunPage, path: str) -> dict[str, Any]:
 
 
 def offered_filters(connection: Connection, query: RunQuery) -> tuple[Offered, Offered]:
-    """Agents and datasets to choose from, and in any case those that are chosen."""
+    """The agents and datasets to choose from, including the current choice."""
     org_id = query.wanted.org_id
     agents = dict(published_agents(connection, org_id=org_id, most=MOST_OFFERED))
     listed = datasets_of_org(connection, org_id, agent_id=None, limit=MOST_OFFERED, before_id=None)
@@ -87,7 +87,7 @@ def offered_filters(connection: Connection, query: RunQuery) -> tuple[Offered, O
 
 @router.get("/compare/marked")
 async def compare_marked(request: Request, visitor: Reader) -> Response:
-    """Two runs, or two batches, that were marked in a list: the older first."""
+    """Compares two selected runs or batches, the older one first."""
     for name, path in (("run", "/compare/runs"), ("batch", "/compare/batches")):
         marked = request.query_params.getlist(name)
         if marked:
@@ -98,9 +98,9 @@ async def compare_marked(request: Request, visitor: Reader) -> Response:
                 return RedirectResponse(f"{path}?from={numbers[0]}&to={numbers[1]}", 303)
             break
     wrong = Problem(
-        path="", message="mark two, and compare them then", hint="by x, or by the boxes in the list"
+        path="", message="select two items to compare", hint="press x, or use the checkboxes of the list"
     )
-    raise Refused([wrong], "what was marked")
+    raise Refused([wrong], "the selection")
 
 
 def _took_ms(run: JsonObject) -> float | None:

@@ -1,6 +1,7 @@
-"""/runs/{id}: what a run did, step by step, with the world after each step and the verdict it led to.
+"""/runs/{id}: the steps of a run, the world after each step, and the verdict.
 
-The timeline comes in windows, a step and its world as parts; without scripts each is a link to this page.
+htmx loads the timeline in windows, and a step with its world as fragments. Without scripts, each is a link to
+this page.
 """
 
 from collections.abc import Callable
@@ -94,7 +95,7 @@ async def run_page(
 async def window_part(
     run_id: Id, platform: Ours, visitor: Reader, at: Place = 0, s: StepName = ""
 ) -> Response:
-    """Two hundred lines of the timeline: those around a place, or around a step."""
+    """Two hundred lines of the timeline, around a line or a step."""
 
     def window(timeline: Timeline) -> range:
         return window_at(timeline.positions.get(s, 0) if s else at, timeline)
@@ -112,7 +113,7 @@ async def step_part(run_id: Id, name: str, platform: Ours, visitor: Reader) -> R
 
 @router.get("/runs/{run_id}/steps/{name}/json")
 async def step_json(run_id: Id, name: str, platform: Ours, visitor: Reader) -> Response:
-    """All of a step, however long its values are."""
+    """The whole step, however long its values are."""
     step = await read_steps.read_step(platform, visitor.org_id, run_id, name, with_world=False)
     response = answer(step.row.as_written() if step.row is not None else None)
     response.headers.update({"x-content-type-options": "nosniff", "cache-control": "no-store"})
@@ -123,7 +124,7 @@ async def step_json(run_id: Id, name: str, platform: Ours, visitor: Reader) -> R
 async def found_part(
     run_id: Id, platform: Ours, visitor: Reader, q: Words = "", after: Place = 0
 ) -> Response:
-    """Which steps contain some words."""
+    """The steps that contain the search words."""
     found = await _found(platform, visitor, run_id, q, after) if q else None
     return await part(visitor, "trace_found.html", found=found, q=q, run_id=run_id)
 
@@ -132,7 +133,7 @@ async def found_part(
 async def live_part(
     run_id: Id, platform: Ours, visitor: Reader, seen: Place = 0, at: Place = 0, s: StepName = ""
 ) -> Response:
-    """What a run that still goes has done since: its strip, and its window where that grew."""
+    """New steps of a run in progress: the summary line, and the window if it grew."""
     read = await read_steps.read_run_page(
         platform, _looker(visitor), run_id, lambda timeline: TimelineView(window_at(at, timeline))
     )
@@ -159,7 +160,7 @@ async def entity_page(
     id: Annotated[str, Query(max_length=1_000)],
     s: StepName = "",
 ) -> Response:
-    """One entity from the beginning of the run to its end."""
+    """The history of one entity over the run."""
     run, first, history = await read_steps.read_entity(platform, visitor.org_id, run_id, (type, id))
     return await page(
         request,
@@ -188,7 +189,7 @@ async def download(
 
 @router.post("/runs/{run_id}/judge")
 async def judge(run_id: Id, request: Request, platform: Ours, visitor: Writer) -> Response:
-    """Judge it anew; nothing is sent to the agent."""
+    """Judges the run again. Sends nothing to the agent."""
     form = await form_texts(request)
     before = await find_run(platform, visitor.org_id, run_id)
     try:
@@ -201,13 +202,15 @@ async def judge(run_id: Id, request: Request, platform: Ours, visitor: Writer) -
     same = (before.verdict, before.failure_mode) == (after.verdict, after.failure_mode)
     now = after.verdict or "no verdict"
     now += f" ({after.pending_reason})" if after.pending_reason else ""
-    told = f"Judged anew: {now}, as before." if same else f"Judged anew: {before.verdict or 'none'} → {now}."
+    told = (
+        f"Judged again: {now}, as before." if same else f"Judged again: {before.verdict or 'none'} → {now}."
+    )
     return go(f"/runs/{run_id}", told)
 
 
 @router.post("/runs/{run_id}/verdict")
 async def give_verdict(run_id: Id, request: Request, platform: Ours, visitor: Writer) -> Response:
-    """A person's verdict on a run that nobody was asked about; the machine's stays."""
+    """Stores a person's verdict on a run without a review item. The machine's verdict stays."""
     form = await form_texts(request)
     given: JsonObject = {"verdict": form.get("verdict", "")}
     given |= {"note": form["note"].strip()} if form.get("note", "").strip() else {}
@@ -221,14 +224,14 @@ async def give_verdict(run_id: Id, request: Request, platform: Ours, visitor: Wr
 
 @router.post("/runs/{run_id}/cancel")
 async def cancel(run_id: Id, platform: Ours, runner: Runner, visitor: Writer) -> Response:
-    """End it without an answer."""
+    """Ends the run without an answer."""
     await open_run.cancel_run(platform, visitor.org_id, run_id)
     runner.cancel(run_id)
-    return go(f"/runs/{run_id}", "The run was stopped.")
+    return go(f"/runs/{run_id}", "The run is cancelled.")
 
 
 def _shown(s: str, at: int | None) -> Callable[[Timeline], TimelineView]:
-    """The step that is asked for, else where a reader begins; the lines around it, or those asked for."""
+    """The requested step, else the most relevant one, and the lines around it or the requested lines."""
 
     def choose(timeline: Timeline) -> TimelineView:
         shown = s if s in timeline.positions else first_shown(timeline)

@@ -1,6 +1,6 @@
-"""The timeline of a run as lines: what each says in one row of text, windowed.
+"""The timeline of a run as lines of text, in windows.
 
-Texts here are cut and plain: templates escape them.
+Texts are truncated and plain; templates escape them.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from pipelines.wire.names import MODEL_CALL
 WINDOW = 200
 LINE_CHARS = 160
 LANES = 6  # colours of actors; the seventh has the first one's again, and its name
-#: Sign, colour and label of what is no tool call.
+#: Sign, colour and label of the events that are not tool calls.
 _EVENTS = {
     "assistant_message": ("❝", "", "agent"),
     "thinking": ("…", "", "thinking"),
@@ -53,7 +53,7 @@ class Line(NamedTuple):
 
 
 def window_at(place: int, timeline: Timeline) -> range:
-    """The window in which a place stands."""
+    """The window that contains a line."""
     start = max(0, min(place, len(timeline.items) - 1)) // WINDOW * WINDOW
     return range(start, min(start + WINDOW, len(timeline.items)))
 
@@ -108,7 +108,7 @@ def _step_line(base: Line, step: StepOutline, brief: StepBrief | None) -> Line:
         return base._replace(sign=sign, colour=colour, label=label, text=text, latency_ms=None)
     sign, colour, means = _SOURCES.get(step.source or "", ("✕", "red", "refused"))
     if step.error_code == OUTCOME_UNKNOWN:
-        sign, colour, means = "◌", "amber", "its outcome is not known"
+        sign, colour, means = "◌", "amber", "its outcome is unknown"
     is_refused = step.http_status is not None and step.http_status >= 400
     return base._replace(
         sign=sign,
@@ -124,7 +124,7 @@ def _step_line(base: Line, step: StepOutline, brief: StepBrief | None) -> Line:
 
 
 def arguments_text(text: str | None) -> str:
-    """`order_id="4521" reason="late"`; of arguments that were cut, how their JSON begins."""
+    """`order_id="4521" reason="late"`; for arguments that were cut, the beginning of their JSON."""
     if text is None:
         return ""
     value = _whole(text)
@@ -134,7 +134,7 @@ def arguments_text(text: str | None) -> str:
 
 
 def event_text(kind: str, payload: str | None) -> str:
-    """What an event says, found at its beginning."""
+    """The text of an event, from the beginning of its payload."""
     value = _whole(payload) if payload is not None else None
     if kind == MODEL_CALL and isinstance(value, dict):
         return _cut(f"{value.get('model') or 'a model'} of gateway {value.get('gateway')}")
@@ -148,7 +148,7 @@ def event_text(kind: str, payload: str | None) -> str:
 
 
 def said_in(payload: Any) -> str | None:
-    """The text of an event, where it is one of its usual fields."""
+    """The text of an event from its usual fields, if it has one."""
     return next(_texts(payload), None) if isinstance(payload, dict) else None
 
 
@@ -157,7 +157,7 @@ def _texts(value: dict[str, Any]) -> Iterator[str]:
 
 
 def _beginning(text: str) -> str:
-    """Of a payload that was cut: its first text, as far as it goes."""
+    """The first text of a payload that was cut."""
     for name in ("text", "content", "message"):
         _, found, rest = text.partition(f'"{name}":"')
         if found:
@@ -166,7 +166,7 @@ def _beginning(text: str) -> str:
 
 
 def _whole(text: str) -> Json:
-    """None where it was cut."""
+    """The parsed payload; None if it was cut."""
     if len(text) >= BRIEF_CHARS:
         return None
     try:

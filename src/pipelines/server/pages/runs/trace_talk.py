@@ -1,4 +1,4 @@
-"""A conversation with a persona, for the page of its run: what was said, and what each message rests on."""
+"""The conversation with a persona on the page of a run: its messages, and the facts behind each."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from pipelines.storage.runs.runs import Run
 MOST_LINES = 200
 KNOWLEDGE_WORDS = {
     Knowledge.KNOWN: "knows",
-    Knowledge.WHEN_ASKED: "only when asked",
+    Knowledge.WHEN_ASKED: "only if asked",
     Knowledge.UNKNOWN: "does not know",
 }
 
 
 def talk_context(run: Run) -> dict[str, Any] | None:
-    """None where nobody played the user."""
+    """The template context of the conversation; None if no model played the user."""
     told: Any = run.conversation if isinstance(run.conversation, dict) else {}
     if told.get("played_by") != "persona":
         return None
@@ -43,7 +43,7 @@ def talk_context(run: Run) -> dict[str, Any] | None:
 
 
 def _lines(messages: tuple[Message, ...], turns: dict[int, Any]) -> list[dict[str, Any]]:
-    """What either side said in words, the user's with the facts behind it. The opening is the task's own."""
+    """The messages of both sides; the user's with the facts behind them. The task itself has the opening."""
     lines: list[dict[str, Any]] = []
     number = 0
     for message in messages:

@@ -1,4 +1,4 @@
-"""What the page of a run says above its timeline, and of one step: plain values for the templates."""
+"""Template contexts for the page of a run: its summary line, its verdict card, and one step."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -25,7 +25,7 @@ _STATUS_ORDER = {"broken": 0, "open": 1, "held": 2}
 
 
 def strip_of(read: RunInFull) -> dict[str, Any]:
-    """One line on the run: how it ended, who did what, how long it took, what it cost."""
+    """The summary line of a run: status, task, calls by source, duration and cost."""
     run, timeline = read.timeline.run, read.timeline
     return {
         "run": run,
@@ -42,13 +42,13 @@ def strip_of(read: RunInFull) -> dict[str, Any]:
 
 
 def cause_words(run: Run) -> str | None:
-    """How it failed, or why it is pending, in a sentence."""
+    """The failure mode or the pending reason as a sentence."""
     words = pending_words(run.pending_reason)
     return mode_in_words(run.failure_mode) or (words.says if words else None)
 
 
 def verdict_card(run: Run) -> dict[str, Any] | None:
-    """Why: findings with the gravest first, and scores with what they rest on."""
+    """The reasons of a verdict: findings, the most serious first, and scores with their evidence."""
     judged = run.judgement if isinstance(run.judgement, dict) else None
     if judged is None:
         return None
@@ -74,7 +74,7 @@ def verdict_card(run: Run) -> dict[str, Any] | None:
 
 
 def _pending(run: Run, findings: list[Any]) -> dict[str, Any] | None:
-    """Why it waits for a person; first what was found for that reason, such as a rule that was not read."""
+    """Why the run is pending, with the first finding for that reason, such as a rule that was not read."""
     words = pending_words(run.pending_reason)
     if words is None:
         return None
@@ -89,12 +89,13 @@ def _pending(run: Run, findings: list[Any]) -> dict[str, Any] | None:
 
 
 def _is_read(finding: Any) -> bool:
-    """By a model: these are shown as its criteria."""
+    """Whether the finding comes from a model; such findings are shown as its criteria."""
     return str(finding["check"]).startswith("model/")
 
 
 def first_shown(timeline: Timeline) -> str:
-    """Where a reader begins: what the verdict rests on, how the run broke, a failure, else a call."""
+    """The step to show first: evidence of the verdict, else the error of the run, else a failure, else a
+    call."""
     judged: Any = timeline.run.judgement if isinstance(timeline.run.judgement, dict) else {}
     for finding in _objects(judged.get("findings")):
         if finding["status"] == "broken" and finding["evidence"]:
@@ -157,7 +158,7 @@ def _row_context(timeline: Timeline, outline: StepOutline, row: TraceRow) -> dic
 
 
 def took_ms(run: Run) -> float | None:
-    """From the moment it was sent to its end."""
+    """The time from sending the run to its end."""
     began, ended = run.dispatched_at or run.started_at, run.ended_at
     if not began or not ended:
         return None
@@ -165,7 +166,7 @@ def took_ms(run: Run) -> float | None:
 
 
 def usage_of(metadata: Json) -> dict[str, float | None]:
-    """Tokens and cost as the agent reports them; tokens, where it says nothing, as the gateway counted."""
+    """Tokens and cost as the agent reports them; if it reports no tokens, those that the gateway counted."""
     told = metadata if isinstance(metadata, dict) else {}
     gateway = told.get("model_gateway")
     counted = gateway if isinstance(gateway, dict) else {}
@@ -193,7 +194,7 @@ def people_of(review: JsonObject | None) -> list[Any]:
 
 
 def review_of(run: Run, review: JsonObject | None) -> str | None:
-    """The item of the review queue in which people decide on this run; None where nobody is asked yet."""
+    """The review item of this run; None if it has none yet."""
     if review is not None:
         return str(review["id"])
     waits = (run.verdict == "PENDING" or run.judge_error is not None) and not run.retried
@@ -233,7 +234,7 @@ def _error(run: Run) -> dict[str, Any] | None:
 
 
 def _transcript(timeline: Timeline) -> dict[str, Any] | None:
-    """What the agent tells of itself, where it could not be put between the calls."""
+    """The agent's transcript, if its messages could not be placed between the calls."""
     if timeline.has_placed or not timeline.messages:
         return None
     shown = timeline.messages[:MOST_MESSAGES]
@@ -252,7 +253,7 @@ def _transcript(timeline: Timeline) -> dict[str, Any] | None:
 
 
 def _is_wire_fault(row: TraceRow, response: Json) -> bool:
-    """A timeout or a reset: what stands as its reply was never sent."""
+    """Whether the call ended in a timeout or a reset, so that its stored reply was never sent."""
     error = response.get("error") if isinstance(response, dict) else None
     code = error.get("code") if isinstance(error, dict) else None
     return row.source == "injected" and code in ("timeout", "connection_reset")

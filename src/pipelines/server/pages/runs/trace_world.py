@@ -1,4 +1,4 @@
-"""The world after a step, as much of it as a column can show: what changed first, the rest in short."""
+"""The world after a step, as much of it as a column can show: changed entities first, then the rest."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -47,7 +47,7 @@ def world_context(step: StepInFull) -> dict[str, Any] | None:
 
 
 def _within(changed: list[EntityChange]) -> Iterator[EntityChange]:
-    """As many entities as a column can hold with their fields."""
+    """As many entities as fit into the column with their fields."""
     left = MOST_SHOWN
     for entity in changed[:MOST_CHANGED]:
         if left <= 0:
@@ -57,7 +57,7 @@ def _within(changed: list[EntityChange]) -> Iterator[EntityChange]:
 
 
 def _kept(world: WorldAfter, change: EntityChange) -> list[tuple[str, Json]]:
-    """The other fields of an entity that was changed, so that it can be recognised."""
+    """Unchanged fields of a changed entity, so that the reader recognises it."""
     if change.what != "changed":
         return []
     own = {each.name for each in change.fields}
@@ -66,7 +66,7 @@ def _kept(world: WorldAfter, change: EntityChange) -> list[tuple[str, Json]]:
 
 
 def _types(world: WorldAfter) -> list[dict[str, Any]]:
-    """Each with how many there are, and the first of those that no step has touched."""
+    """Each type with its number of entities, and the first unchanged ones."""
     found = []
     for kind in world.ledger.entity_types()[:MOST_TYPES]:
         touched = world.ledger.changed(kind)
@@ -87,7 +87,7 @@ def _types(world: WorldAfter) -> list[dict[str, Any]]:
 
 
 def _flags(world: WorldAfter) -> list[dict[str, Any]]:
-    """Set and cleared, with the step that made it so; None for those of the beginning."""
+    """The flags with the step that set or cleared them; None for flags of the start."""
     named = dict.fromkeys([*world.flags_set, *world.ledger.flags()])
     return [
         {

@@ -1,4 +1,4 @@
-"""/settings/models: which models are asked and what that cost; and what was said, one exchange at a time."""
+"""/settings/models: the models that the server asks, their costs, and single exchanges."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ from pipelines.wire.errors import OdysseyError
 
 router = APIRouter()
 SHOWN = 100
-#: Larger ones are shown as they came: reading them would hold others up.
+#: Larger answers are shown unparsed, because parsing them would block other requests.
 MOST_READ = 64 * 1024
 
 
@@ -75,7 +75,7 @@ async def _models(
 
 @router.get("/settings/models/exchanges/{exchange_id}")
 async def exchange_page(exchange_id: Id, request: Request, visitor: Reader) -> Response:
-    """One that belongs to no run, too."""
+    """Any exchange, also one that belongs to no run."""
     return await _exchange(request, visitor, exchange_id)
 
 
@@ -93,7 +93,7 @@ async def run_exchanges_page(
         request,
         visitor,
         "run_exchanges.html",
-        title="What models were asked",
+        title="Exchanges with models",
         here="runs",
         trail=[("Runs", "/runs"), (f"Run {run_id}", f"/runs/{run_id}")],
         run_id=run_id,
@@ -128,7 +128,7 @@ async def _exchange(request: Request, visitor: Visitor, exchange_id: int) -> Res
 
 
 def _answer(text: Json) -> dict[str, Any]:
-    """Folded where it is JSON, else as it came."""
+    """The answer parsed as JSON if it is JSON, else as text."""
     if not isinstance(text, str) or len(text) > MOST_READ:
         return {"answer": text, "is_read": False}
     try:

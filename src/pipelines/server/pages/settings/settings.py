@@ -1,4 +1,4 @@
-"""/settings: who is signed in here, what each role may; and what the other tabs share."""
+"""/settings: the signed-in person, the roles, and helpers of the other tabs."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,12 +28,12 @@ TABS = (
     ("server", "Server", "/settings/server", Role.VIEWER),
     ("data", "Data", "/settings/data", Role.ADMIN),
 )
-#: What each may beside what the one above it may.
+#: The permissions of each role, in addition to those of the role above.
 ROLES = (
     (
         Role.VIEWER,
         (
-            "look at everything of the org: agents, datasets, runs and traces, evals, reviews",
+            "view everything in the org: agents, datasets, runs, traces, evals, reviews",
             "download traces, cassettes and reports",
         ),
     ),
@@ -41,20 +41,20 @@ ROLES = (
         Role.CONTRIBUTOR,
         (
             "register agents, upload datasets and code, correct oracles",
-            "start, cancel and resume batches and matrices, judge them again",
-            "decide reviews, write scenarios",
-            "set credentials (nobody reads them back), add and discover tool endpoints, record cassettes",
+            "start, cancel, resume and re-judge batches and matrices",
+            "decide reviews and write scenarios",
+            "set credentials, add tool endpoints and discover their tools, record cassettes",
         ),
     ),
     (
         Role.ADMIN,
         (
-            "make and revoke keys",
-            "say how reviews are opened",
-            "see where data lies, how much it is and how long it is kept; prune",
+            "create and revoke keys",
+            "change the review settings",
+            "view data locations, sizes and retention, and prune data",
         ),
     ),
-    (Role.OWNER, ("make and revoke keys of owners",)),
+    (Role.OWNER, ("create and revoke keys of owners",)),
 )
 
 
@@ -66,7 +66,7 @@ def settings_of(request: Request) -> Settings:
 async def settings_page(
     request: Request, visitor: Visitor, template: str, tab: str, *, status: int = 200, **context: Any
 ) -> Response:
-    """One tab; those that this person may not open are not shown."""
+    """One tab. Tabs that the person has no permission for are hidden."""
     tabs = [(name, label, path) for name, label, path, role in TABS if visitor.may(role)]
     label = next(label for name, label, _, _ in TABS if name == tab)
     title = "Settings" if tab == "you" else label
@@ -86,7 +86,7 @@ async def settings_page(
 
 
 def problems_at(refused: Refused | None, name: str) -> Sequence[Problem]:
-    """Those of one field, to be told beside it."""
+    """The problems of one field."""
     return [each for each in refused.problems if each.path == f"/{name}"] if refused is not None else []
 
 
@@ -109,7 +109,7 @@ async def your_page(request: Request, visitor: Reader) -> Response:
 
 @router.get("/settings/members")
 async def members_page(request: Request, visitor: Reader) -> Response:
-    """Who there is: keys, by role; and whose tokens are taken."""
+    """The keys by role, and the issuer whose tokens are accepted."""
     keys: list[ApiKey] = []
     if visitor.may(Role.ADMIN):
         found = await platform_of(request).database.read(

@@ -1,4 +1,4 @@
-"""/settings/keys and /settings/credentials: made, and never shown again."""
+"""/settings/keys and /settings/credentials. Secrets are shown once, or never."""
 
 from typing import Annotated
 
@@ -27,7 +27,7 @@ async def keys_page(request: Request, visitor: Keeper, cursor: Place = "") -> Re
 
 @router.post("/settings/keys")
 async def make_key(request: Request, visitor: Keeper) -> Response:
-    """Answered with the page itself and no redirect: this is the only time the key is there to be shown."""
+    """Answers with the page instead of a redirect, because the key can be shown only now."""
     form = await form_texts(request)
     body: JsonObject = {"name": form.get("name", ""), "role": form.get("role", "")}
     try:
@@ -43,7 +43,7 @@ async def revoke_key(key_id: Id, request: Request, visitor: Keeper) -> Response:
         await manage_keys.revoke_key(platform_of(request), visitor.identity, key_id)
     except (Conflict, Forbidden, NotFound) as refused:
         return await _keys(request, visitor, refused=refused)
-    return go("/settings/keys", f"Key {key_id} is refused from now on, and who signed in with it is out.")
+    return go("/settings/keys", f"Key {key_id} is revoked. Everybody who signed in with it is signed out.")
 
 
 @router.get("/settings/credentials")
@@ -66,7 +66,10 @@ async def set_credential(request: Request, visitor: Writer) -> Response:
 @router.post("/settings/credentials/{credential_id}/delete")
 async def delete_credential(credential_id: Id, request: Request, visitor: Writer) -> Response:
     await manage_credentials.delete_credential(platform_of(request), visitor.org_id, credential_id)
-    return go("/settings/credentials", "Forgotten. What names it fails with a clear reason until it is set.")
+    return go(
+        "/settings/credentials",
+        "The credential is deleted. Agents and endpoints that use it fail until you set it again.",
+    )
 
 
 async def _keys(
@@ -104,7 +107,7 @@ async def _keys(
 async def _credentials(
     request: Request, visitor: Visitor, *, cursor: str = "", refused: Refused | None = None, name: str = ""
 ) -> Response:
-    """A value that was refused is not sent back: it is asked for again."""
+    """Does not send a refused value back; the user enters it again."""
     before_id = id_cursor(cursor or None)
     found = await platform_of(request).database.read(
         lambda connection: credentials_of_org(connection, visitor.org_id, limit=SHOWN, before_id=before_id)

@@ -1,4 +1,4 @@
-"""/settings/endpoints and /settings/cassettes: live services that tools pass through to, and recordings."""
+"""/settings/endpoints and /settings/cassettes: live tool endpoints, and recordings of their replies."""
 
 from typing import Annotated
 
@@ -43,14 +43,14 @@ async def endpoints_page(request: Request, visitor: Reader, cursor: Place = "") 
 
 @router.post("/settings/endpoints")
 async def add_endpoint(request: Request, visitor: Writer) -> Response:
-    """By the JSON that the API takes; all problems at once."""
+    """Adds the endpoint from the JSON body of the API; shows all problems at once."""
     text = (await form_texts(request)).get("endpoint", "")
     try:
         body = await _object(request, text)
         made = await manage_endpoints.create_endpoint(platform_of(request), visitor.org_id, body)
     except Refused as refused:
         return await _endpoints(request, visitor, refused=refused, typed=text)
-    return go(f"/settings/endpoints/{made.endpoint.id}", f"{made.endpoint.name} is there.")
+    return go(f"/settings/endpoints/{made.endpoint.id}", f"The endpoint {made.endpoint.name} is added.")
 
 
 @router.get("/settings/endpoints/{endpoint_id}")
@@ -60,7 +60,7 @@ async def endpoint_page(endpoint_id: EndpointId, request: Request, visitor: Read
 
 @router.post("/settings/endpoints/{endpoint_id}/discover")
 async def discover(endpoint_id: EndpointId, request: Request, visitor: Writer) -> Response:
-    """Asked for its tools now: whether it answers, and what it has become."""
+    """Discovers the tools of the endpoint again, and shows their drift."""
     accept = (await form_texts(request)).get("accept") == "yes"
     body: JsonObject = {"accept": accept}
     platform = platform_of(request)
@@ -71,7 +71,7 @@ async def discover(endpoint_id: EndpointId, request: Request, visitor: Writer) -
     endpoint = found.endpoint
     if endpoint.discovery_error is not None:
         return await _endpoint(request, visitor, endpoint_id)
-    drift = f", {found.drifted} of them not as accepted" if found.drifted else ""
+    drift = f", {found.drifted} of them drifted" if found.drifted else ""
     return go(f"/settings/endpoints/{endpoint_id}", f"{endpoint.name} answers: {found.tools} tools{drift}.")
 
 
@@ -81,7 +81,7 @@ async def delete_endpoint(endpoint_id: EndpointId, request: Request, visitor: Wr
         await manage_endpoints.delete_endpoint(platform_of(request), visitor.org_id, endpoint_id)
     except EndpointBound as error:
         return await _endpoint(request, visitor, endpoint_id, refusal=error.message)
-    return go("/settings/endpoints", "Forgotten, with its tools.")
+    return go("/settings/endpoints", "The endpoint and its tools are deleted.")
 
 
 async def _endpoints(
@@ -147,7 +147,7 @@ async def import_cassette(request: Request, visitor: Writer) -> Response:
     file, name = form.get("file"), str(form.get("name", "")).strip()
     try:
         if not isinstance(file, UploadFile) or not file.filename:
-            raise Refused([Problem(path="/file", message="choose a file of JSON lines")], "the cassette")
+            raise Refused([Problem(path="/file", message="choose a JSON Lines file")], "the cassette")
         if file.size is None or file.size > MAX_BYTES:
             message = f"is over {MAX_BYTES // (1024 * 1024)} MiB"
             raise Refused([Problem(path="/file", message=message)], "the cassette")
@@ -169,7 +169,7 @@ async def export_cassette(name: Name, request: Request, visitor: Reader) -> Resp
 
 @router.post("/settings/cassettes/{name}/verify")
 async def verify(name: Name, request: Request, visitor: Writer) -> Response:
-    """Asks the live endpoints again; only tools that are known to read, so that nothing is done twice."""
+    """Repeats the recorded calls of read-only tools on the live endpoints."""
     platform = platform_of(request)
     live_hops: LiveHops = request.app.state.live_hops
     cassette = await manage_cassettes.find_cassette(platform, visitor.org_id, name)

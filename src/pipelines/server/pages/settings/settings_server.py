@@ -1,4 +1,4 @@
-"""/settings/server and /settings/data: how the server does, where its data lies, how long it is kept."""
+"""/settings/server and /settings/data: the state of the server, its data and its retention."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ MOST_FILES = 200_000  # looked at for a size; a larger folder says so
 MOST_BATCHES = 200
 LONGEST_S = 10.0
 SECRET = frozenset(("api_key", "secret_key", "oidc_client_secret", "model_gateway"))
-MASKED = "set, not shown"
+MASKED = "set (hidden)"
 _MEBIBYTE = 1024 * 1024
 
 
@@ -80,7 +80,7 @@ async def server_page(request: Request, visitor: Reader) -> Response:
 
 @router.get("/settings/server/code")
 async def code_part(request: Request, visitor: Reader) -> Response:
-    """By itself: the first time it is asked for, a sandbox is tried out."""
+    """A separate fragment, because the first request tries out a sandbox."""
     platform = platform_of(request)
     code = await platform.code_mode.as_json() | await platform.workspaces.as_json()
     return await part(visitor, "settings_code.html", code=code)
@@ -107,7 +107,7 @@ async def data_page(request: Request, visitor: Keeper) -> Response:
 
 @router.get("/settings/data/sizes")
 async def sizes_part(request: Request, visitor: Keeper) -> Response:
-    """By itself: folders with many files take a while to count."""
+    """A separate fragment, because large folders take long to measure."""
     settings = settings_of(request)
     sizes, lines = await asyncio.gather(
         asyncio.to_thread(_sizes, settings), asyncio.to_thread(would_prune, settings)
@@ -130,7 +130,7 @@ async def prune(request: Request, visitor: Keeper) -> Response:
 
 
 def _work(connection: Connection, org_id: int) -> JsonObject:
-    """What is under way for the org; of the whole server only what no other org could be told by."""
+    """The running work of the org. Of the whole server, only figures that reveal nothing about other orgs."""
     batches = unfinished_batches(connection, org_id)
     totals: dict[str, int] = {}
     for batch_id in batches[:MOST_BATCHES]:

@@ -1,5 +1,4 @@
-"""Sentences of a dataset's behaviour texts: how they are read, and what a model made of them, to be decided
-on."""
+"""The sentences of a dataset's behaviour texts: how Odyssey reads them, and rules that a model proposes."""
 
 from typing import Any
 
@@ -31,8 +30,8 @@ async def rules_page(dataset_id: Id, request: Request, visitor: Reader) -> Respo
 
 @router.post("/datasets/{dataset_id}/rules")
 async def post_propose(dataset_id: Id, request: Request, visitor: Writer) -> Response:
-    """Ask the author's model about the ticked sentences, else about those that are not read. What comes of it
-    is in force nowhere."""
+    """Asks the author model to translate the selected sentences, else those that Odyssey cannot read. The
+    proposed rules do not apply until a person accepts them."""
     ticked: list[Json] = [str(one) for one in (await read_form(request)).getlist("sentence")]
     body: JsonObject = {"sentences": ticked} if ticked else {}
     try:
@@ -41,7 +40,11 @@ async def post_propose(dataset_id: Id, request: Request, visitor: Writer) -> Res
         return await _page(request, visitor, dataset_id, said=refused.problems[0].said())
     except (ModelFailed, ModelNotConfigured) as failed:
         return await _page(request, visitor, dataset_id, said=failed.message)
-    told = f"{len(found)} sentences were asked about." if found else "Every sentence is read."
+    told = (
+        f"The model was asked about {len(found)} sentences."
+        if found
+        else "Odyssey reads every sentence already."
+    )
     return go(f"/datasets/{dataset_id}/rules", told)
 
 
@@ -51,12 +54,12 @@ async def post_accept_ticked(dataset_id: Id, request: Request, visitor: Writer) 
     ticked = [number_in(str(one)) for one in (await read_form(request)).getlist("rule_id")]
     ids = [one for one in ticked if one is not None]
     if not ids:
-        return await _page(request, visitor, dataset_id, said="No rule is ticked.")
+        return await _page(request, visitor, dataset_id, said="Select at least one rule.")
     try:
         await translate_rules.accept_rules(platform, visitor.org_id, dataset_id, ids, by)
     except Conflict as conflict:
         return await _page(request, visitor, dataset_id, said=conflict.message)
-    told = f"{len({*ids})} rules hold in runs that are made from now on."
+    told = f"{len({*ids})} rules are accepted. They apply to runs created from now on."
     return go(f"/datasets/{dataset_id}/rules", told)
 
 
@@ -67,7 +70,9 @@ async def post_accept(dataset_id: Id, rule_id: Id, request: Request, visitor: Wr
         await translate_rules.accept_rule(platform, visitor.org_id, dataset_id, rule_id, by)
     except Conflict as conflict:
         return await _page(request, visitor, dataset_id, said=conflict.message)
-    return go(f"/datasets/{dataset_id}/rules", "The rule holds in runs that are made from now on.")
+    return go(
+        f"/datasets/{dataset_id}/rules", "The rule is accepted. It applies to runs created from now on."
+    )
 
 
 @router.post("/datasets/{dataset_id}/rules/{rule_id}/reject")
@@ -77,7 +82,7 @@ async def post_reject(dataset_id: Id, rule_id: Id, request: Request, visitor: Wr
         await translate_rules.reject_rule(platform, visitor.org_id, dataset_id, rule_id, by)
     except Conflict as conflict:
         return await _page(request, visitor, dataset_id, said=conflict.message)
-    return go(f"/datasets/{dataset_id}/rules", "The rule is not in force.")
+    return go(f"/datasets/{dataset_id}/rules", "The rule is rejected.")
 
 
 async def _page(request: Request, visitor: Visitor, dataset_id: int, *, said: str = "") -> Response:
@@ -112,9 +117,12 @@ def _typed_rules(rule: AuthoredRule) -> list[ReadRule]:
 
 
 async def _why_not(platform: Platform, dataset: Dataset) -> str:
-    """Why nothing can be asked for; empty where it can."""
+    """Why the model cannot be asked; empty if it can."""
     if dataset.agent_id is None:
-        return "The dataset names no agent, whose tools a rule is about. By API an agent_id can be given."
+        return (
+            "This dataset names no agent, so there are no tools to write rules"
+            " for. Use the API with an agent_id instead."
+        )
     try:
         platform.models.needed(Purpose.AUTHOR, await translate_rules.models_for(platform, dataset))
     except OdysseyError as error:

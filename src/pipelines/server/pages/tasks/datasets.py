@@ -1,4 +1,4 @@
-"""Datasets: the list, one dataset with its tasks, and its tasks as a file."""
+"""/datasets: the list, one dataset with its tasks, and its export."""
 
 from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import urlencode
@@ -24,12 +24,12 @@ SHOWN = 50
 BATCHES_SHOWN = 10
 AGENTS_OFFERED = 200
 LONGEST_WORDS = 200
-#: Axes that are told of a dataset, in the order of its columns: what everybody has is not worth a word.
+#: The axes shown for a dataset, in column order, without those that every dataset has.
 TOLD_AXES = tuple(c.axis for c in COLUMNS if c.axis not in ("user_instruction", "id"))
 _CONVERSATION = ("user_simulator_persona", "scripted_user_turns", "termination_keyword")
 
 Words = Annotated[str, Query(max_length=LONGEST_WORDS)]
-#: A filter that is left empty comes as an empty text.
+#: The form sends an unused filter as an empty text.
 ChosenId = Annotated[str, Query(pattern=r"^[0-9]{0,18}$")]
 
 
@@ -74,7 +74,7 @@ async def datasets_page(
 async def template(
     visitor: Reader, axis: Annotated[list[str] | None, Query(max_length=50)] = None
 ) -> Response:
-    """An empty table with the columns that are switched on."""
+    """An empty CSV with the selected columns."""
     wanted = {"user", *(axis or ())}
     header = csv_header([column for column in COLUMNS if column.name in wanted])
     name = {"content-disposition": 'attachment; filename="tasks.csv"'}
@@ -139,7 +139,7 @@ async def dataset_page(
 async def export(
     request: Request, visitor: Reader, dataset_id: Id, format: Literal["csv", "json"] = "csv"
 ) -> Response:
-    """As the API's: a file that uploads to the same tasks."""
+    """The same file as the API exports; uploading it creates the same tasks."""
     platform = platform_of(request)
     dataset = await find_dataset(platform, visitor.org_id, dataset_id)
     as_json = format == "json"
@@ -154,12 +154,12 @@ async def export(
 
 
 def told_axes(axes: frozenset[str]) -> list[str]:
-    """The names of the columns, in their order."""
+    """The names of the columns, in order."""
     return [BY_AXIS[axis].name for axis in TOLD_AXES if axis in axes]
 
 
 class Parts(NamedTuple):
-    """A task's columns, short enough for a table of tasks."""
+    """The columns of a task in short, for the table of tasks."""
 
     parts: list[str]
     right: list[str]  # what says what is right

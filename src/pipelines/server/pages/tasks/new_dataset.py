@@ -1,4 +1,4 @@
-"""Uploading tasks: a file or pasted text, looked at before anything is stored, then made a dataset."""
+"""/datasets/new: checks a file or pasted text, and creates a dataset from it."""
 
 import json
 import os
@@ -34,7 +34,7 @@ CSV_NAME, FORMATS_READ = "tasks.csv", ".csv,.tsv,.txt,.json,.jsonl,.ndjson,.yaml
 GROUPS = (
     ("The seed", ("user", "behavior", "state", "failure_rules", "expected_outcome")),
     (
-        "What else is right",
+        "More oracles",
         ("expected_state", "expected_calls", "expected_answer", "tracked_constraints", "rubric"),
     ),
     (
@@ -47,12 +47,12 @@ GROUPS = (
     ("Coding", ("scenario_ref", "workspace_seed", "setup_command", "eval")),
     ("Besides", ("id", "tags", "now", "task_input", "strict_simulation")),
 )
-NOTHING = "There is nothing to read yet. Drop a file here, choose one, or paste its text."
+NOTHING = "Drop a file here, choose one, or paste its text."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Asked:
-    """The form as it was sent."""
+    """The submitted form."""
 
     name: str
     agent_id: str
@@ -124,12 +124,12 @@ async def create(request: Request, visitor: Writer) -> Response:
     count = len(made.task_ids)
     said = f"{count:,} task{'s are' if count != 1 else ' is'} stored."
     if made.warnings:
-        said += f" {len(made.warnings):,} findings: see the tasks they are about."
+        said += f" {len(made.warnings):,} findings: see the pages of the tasks."
     return _gone(request, f"/datasets/{made.dataset.id}", said)
 
 
 def _gone(request: Request, path: str, said: str) -> Response:
-    """htmx would follow a redirect and put the page into its place on this one."""
+    """A redirect for htmx, which would otherwise insert the target page into this one."""
     response = go(path, said)
     if request.headers.get("hx-request"):
         response.status_code = 200
@@ -139,7 +139,7 @@ def _gone(request: Request, path: str, said: str) -> Response:
 
 
 async def _looked_at(request: Request, visitor: Visitor, asked: Asked) -> JsonObject:
-    """What there is to tell of the file; `problem` where it could not be looked at."""
+    """The preview of the file; with `problem` if it could not be read."""
     if asked.rows is None:
         return {"problem": NOTHING}
     try:
@@ -157,7 +157,7 @@ async def _looked_at(request: Request, visitor: Visitor, asked: Asked) -> JsonOb
 
 
 async def _shown(request: Request, visitor: Visitor, asked: Asked, told: JsonObject) -> Response:
-    """A part for htmx, the whole page for a browser without scripts."""
+    """A fragment for htmx, the whole page for a browser without scripts."""
     if not request.headers.get("hx-request"):
         return await _whole(request, visitor, asked, told)
     context = _context(asked, told)
@@ -176,7 +176,7 @@ async def _whole(request: Request, visitor: Visitor, asked: Asked, told: JsonObj
         here="datasets",
         trail=[("Datasets", "/datasets")],
         status=_status(told),
-        agents=[("", "no agent: tool names are not checked"), *agents],
+        agents=[("", "no agent (tool names are not checked)"), *agents],
         limit_mb=request.app.state.upload_limit_mb,
         accepts=FORMATS_READ,
         **_context(asked, told),
@@ -276,7 +276,7 @@ def _small(format: Format) -> int:
 
 
 def _format_of_text(text: str) -> Format:
-    """Of pasted text: no header of a table begins with a bracket. Which it was read as is shown."""
+    """The format of pasted text: text that begins with a bracket is JSON, because no table header does."""
     start = text.lstrip()
     if start.startswith("["):
         return "json"
@@ -291,7 +291,7 @@ def _said(form: FormData, field: str) -> list[str]:
 
 
 def _pairs(form: FormData, field: str) -> list[tuple[str, str]]:
-    """Of values as `_pair` writes them; others are nobody's."""
+    """Reads pairs as `_pair` writes them; ignores other values."""
     found = []
     for value in _said(form, field):
         try:

@@ -1,4 +1,4 @@
-"""Typed rules as a page lists them: name, form, tools, and the rule as YAML."""
+"""Typed rules for a page: name, form, tools, and the rule as YAML."""
 
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
@@ -25,7 +25,7 @@ class RuleList(NamedTuple):
 
 
 def rule_list(agent: Sequence[JsonObject], task: Sequence[JsonObject] = ()) -> RuleList:
-    """The rules that a task inherits and its own, in their order; or those of an agent alone."""
+    """The inherited rules of a task and its own, in order; or the rules of an agent."""
     off = {str(entry["off"]) for entry in task if "off" in entry}
     own = [entry for entry in task if "off" not in entry]
     entries = [*((entry, True) for entry in agent), *((entry, False) for entry in own)]

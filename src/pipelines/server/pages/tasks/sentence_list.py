@@ -1,4 +1,4 @@
-"""Sentences of behaviour texts as a page lists them: what each is read as, or why it is not read."""
+"""Sentences of behaviour texts for a page: how each one is read, or why it is not read."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ LONGEST_CALL = 300
 
 
 class Status(NamedTuple):
-    """As a badge has it."""
+    """The status of a sentence as a badge."""
 
     colour: str
     sign: str
@@ -22,7 +22,7 @@ class Status(NamedTuple):
 
 ENFORCED = Status("green", "✓", "enforced")
 IN_PART = Status("amber", "◔", "read in part")
-UNIFORM = Status("amber", "◔", "same for all")
+UNIFORM = Status("amber", "◔", "same for all records")
 NOT_ENFORCED = Status("red", "✕", "not enforced")
 NOT_READ = Status("red", "✕", "not read")
 NO_RULE = Status("", "–", "no rule")
@@ -83,7 +83,7 @@ def _rules(shown: Any) -> list[ReadRule]:
 
 
 def example_rules(examples: Sequence[Any]) -> list[ReadRule]:
-    """Rules with the calls that show what they do."""
+    """Rules with example calls."""
     return [
         ReadRule(
             as_yaml(one["rule"])[:LONGEST_YAML],

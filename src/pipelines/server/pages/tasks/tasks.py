@@ -1,4 +1,4 @@
-"""One task: its seed as a person reads it, what its rules will hit, and how it went so far."""
+"""/tasks/{id}: one task with its seed, the effect of its failure rules, and its runs."""
 
 from typing import Any, NamedTuple
 
@@ -25,17 +25,17 @@ router = APIRouter()
 RUNS_SHOWN = 20
 MOST_ENTITIES, MOST_FIELDS, MOST_TYPES = 50, 12, 40  # of a world on a page; the rest is in the download
 LONGEST_VALUE = 200
-#: Axes that are one value each, told as facts. The others have panels of their own.
+#: The axes with one value each, shown as a list of facts. The others have their own panels.
 FACTS = (
     *("now", "turn_mode", "max_turns", "memory_mode", "simulator_mode", "user_simulator_persona"),
     *("termination_keyword", "scenario_ref", "setup_command", "strict_simulation"),
 )
-#: Axes that are shown as they were written.
+#: The axes shown as JSON.
 AS_WRITTEN = ("task_input", "workspace_seed", "eval")
 
 
 class EntityTable(NamedTuple):
-    """The entities of one type that are shown, and how many there are."""
+    """The shown entities of one type, and their total number."""
 
     entity_type: str
     fields: list[str]
@@ -84,7 +84,7 @@ async def task_page(request: Request, visitor: Reader, task_id: Id, agent_id: Ch
 
 @router.get("/tasks/{task_id}/seed.json")
 async def seed(request: Request, visitor: Reader, task_id: Id) -> Response:
-    """The whole seed, as the API's task has it."""
+    """The whole seed, as the API returns it."""
 
     def read(connection: Connection) -> JsonObject | None:
         task = datasets.task_by_id(connection, org_id=visitor.org_id, task_id=task_id)
@@ -98,7 +98,7 @@ async def seed(request: Request, visitor: Reader, task_id: Id) -> Response:
 
 
 def entity_tables(world: JsonObject) -> list[EntityTable]:
-    """A table for every type, with as much of it as a page holds."""
+    """A table for each entity type, with as many entities as fit on the page."""
     tables = []
     for entity_type, entities in list(world.items())[:MOST_TYPES]:
         if is_flag_section(entity_type, entities) or not isinstance(entities, dict):
@@ -137,6 +137,6 @@ def _axis(told: TaskInWords, axis: str) -> Json:
 
 
 def _finding(problem: JsonObject) -> JsonObject:
-    """Its place by the column's name alone: there is one row."""
+    """The finding with only the column in its path, because there is one row."""
     inside = str(problem["path"]).partition(", at ")[2]
     return problem | {"path": f"{problem.get('column') or 'task'}{inside}"}

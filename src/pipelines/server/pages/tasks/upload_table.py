@@ -1,4 +1,4 @@
-"""What a preview tells of a file, laid out: each problem at its cell, each finding beside its row."""
+"""The preview of a file as a table: problems at their cells, findings next to their rows."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -31,7 +31,7 @@ class ShownTable:
 
 
 def shown_table(told: Any) -> ShownTable:
-    """`told` is what core.upload_preview tells."""
+    """`told` is the result of core.upload_preview."""
     problems, warnings = told["problems"], told["warnings"]
     columns = told["columns"]
     shown = {row["number"] for row in told["rows"]}

@@ -1,4 +1,4 @@
-"""/worlds/new: whose tools, how large a world, which buckets of rows."""
+"""/worlds/new: the form that starts a seed session."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,8 +28,8 @@ FIELDS = (
     *("max_cost_usd", "max_model_tokens"),
 )
 AUTHORS = (
-    (EMBEDDED, "Odyssey itself: at once, for free, the same each time"),
-    (MODEL, "A model: freer words and stranger cases, checked and proved the same way"),
+    (EMBEDDED, "Odyssey: free, immediate, and repeatable with a seed"),
+    (MODEL, "A model: more varied texts and cases, with the same checks and proofs"),
 )
 SEEN = "seen_tokens"  # the estimate that was shown: what is asked of a model is said before it is asked
 SIZES = (
@@ -67,7 +67,7 @@ async def create(request: Request, visitor: Writer) -> Response:
     except OdysseyError as error:
         problem = Problem(path="", message=error.message)
         return await _shown(request, visitor, form, problems=[problem], status=status_of(type(error)))
-    return go(f"/worlds/{session.id}", "The world is made. Look through it before rows are made of it.")
+    return go(f"/worlds/{session.id}", "The world is created. Review it before you continue to the rows.")
 
 
 def _filled(given: Mapping[str, str]) -> dict[str, str]:
@@ -81,7 +81,8 @@ def _bucket_fields(at: int) -> tuple[str, str, str]:
 
 
 def _body(form: Mapping[str, str]) -> JsonObject:
-    """As the API takes it; what is no number goes as it is, and is refused with the others."""
+    """The body for the API. A field that is not a number stays text, so that the API reports it with the
+    other problems."""
     body: JsonObject = {}
     for name in FIELDS:
         if form[name] and name not in BUDGET_FIELDS:

@@ -1,4 +1,4 @@
-"""What a session's page shows of rows being made, as the event that replaces it."""
+"""The progress part of a session's page, as the event that replaces it."""
 
 import asyncio
 
@@ -9,5 +9,5 @@ TEMPLATE = "world_progress.html"
 
 
 async def session_fragment(session: JsonObject) -> str:
-    """Nothing in it is for one visitor, since all get the same."""
+    """Renders the fragment. All viewers get the same one, so it contains nothing about one visitor."""
     return await asyncio.to_thread(render, TEMPLATE, {"session": session})

@@ -1,4 +1,4 @@
-"""What the page of a seed session can be asked for: each button a form, and what was typed is never lost."""
+"""The actions of a seed session's page. A refused form keeps its input."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -50,7 +50,7 @@ async def regenerate(session_id: Id, request: Request, visitor: Writer) -> Respo
             {},
             seen=number_in(form.get("revision", "")),
         )
-        return "The world is made anew."
+        return "A new world is created."
 
     return await _done(request, visitor, session_id, act)
 
@@ -75,7 +75,7 @@ async def paste(session_id: Id, request: Request, visitor: Writer) -> Response:
             hint = "check for a missing comma or quote there"
             problem = Problem(path="", message=f"This is not JSON: {error}", hint=hint)
             raise Refused([problem], "the world") from None
-        return "Your world is in its place."
+        return "Your world replaces the previous one."
 
     return await _done(request, visitor, session_id, act, at="paste", typed={"state": text})
 
@@ -92,7 +92,7 @@ async def undo(session_id: Id, request: Request, visitor: Writer) -> Response:
             visitor.identity.name,
             seen=number_in(form.get("revision", "")),
         )
-        return "The world is back as it was."
+        return "The previous world is restored."
 
     return await _done(request, visitor, session_id, act)
 
@@ -110,7 +110,7 @@ async def go_on(session_id: Id, request: Request, visitor: Writer) -> Response:
             {},
             seen=number_in(form.get("revision", "")),
         )
-        return "The world is frozen, and its rows are being made."
+        return "The world is frozen. The rows are being generated."
 
     return await _done(request, visitor, session_id, act)
 
@@ -119,7 +119,7 @@ async def go_on(session_id: Id, request: Request, visitor: Writer) -> Response:
 async def drop_row(session_id: Id, row_id: Id, request: Request, visitor: Writer) -> Response:
     async def act() -> str:
         await review_rows.drop_row(platform_of(request), visitor.org_id, session_id, row_id)
-        return f"Row {row_id} is left out."
+        return f"Row {row_id} is dropped."
 
     return await _done(request, visitor, session_id, act)
 
@@ -130,7 +130,7 @@ async def regenerate_row(session_id: Id, row_id: Id, request: Request, visitor: 
         await review_rows.regenerate_row(
             platform_of(request), generator_of(request), visitor.org_id, session_id, row_id
         )
-        return f"Another is made for row {row_id}."
+        return f"A new row replaces row {row_id}."
 
     return await _done(request, visitor, session_id, act)
 
@@ -139,7 +139,7 @@ async def regenerate_row(session_id: Id, row_id: Id, request: Request, visitor: 
 async def drop_bucket(session_id: Id, number: Id, request: Request, visitor: Writer) -> Response:
     async def act() -> str:
         bucket = await review_rows.drop_bucket(platform_of(request), visitor.org_id, session_id, number)
-        return f"The rows of {bucket.name} are left out."
+        return f"The rows of {bucket.name} are dropped."
 
     return await _done(request, visitor, session_id, act)
 
@@ -150,7 +150,7 @@ async def regenerate_bucket(session_id: Id, number: Id, request: Request, visito
         await review_rows.regenerate_bucket(
             platform_of(request), generator_of(request), visitor.org_id, session_id, number
         )
-        return "The bucket is made anew."
+        return "The rows of the bucket are being generated again."
 
     return await _done(request, visitor, session_id, act)
 
@@ -167,7 +167,7 @@ async def resume(session_id: Id, request: Request, visitor: Writer) -> Response:
             platform_of(request), generator_of(request), visitor.org_id, session_id, body
         )
         is_made = session.status == "rows_generating"
-        return "The missing rows are being made." if is_made else "The budget is set."
+        return "The missing rows are being generated." if is_made else "The budget is set."
 
     typed = {name: form.get(name, "")[:40] for name in ("max_cost_usd", "max_model_tokens")} if body else {}
     return await _done(request, visitor, session_id, act, at="budget" if body else "", typed=typed)
@@ -177,7 +177,7 @@ async def resume(session_id: Id, request: Request, visitor: Writer) -> Response:
 async def finalize(session_id: Id, request: Request, visitor: Writer) -> Response:
     async def act() -> str:
         await finalize_session(platform_of(request), visitor.org_id, session_id)
-        return "The dataset is there. Every task of it starts from this world."
+        return "The dataset is created. Each of its tasks starts from this world."
 
     return await _done(request, visitor, session_id, act)
 
@@ -200,7 +200,7 @@ async def _done(
     at: str = "",
     typed: dict[str, str] | None = None,
 ) -> Response:
-    """Back to the page with what was done, or the page as it is now with why it was not."""
+    """Performs the action and redirects to the page; if it is refused, shows the page with the problems."""
     try:
         said = await act()
     except NotFound:

@@ -1,4 +1,4 @@
-"""Worlds: the list of seed sessions, one session at its step, and its world as tables."""
+"""/worlds: the list of seed sessions, one session, and its world as tables."""
 
 from dataclasses import dataclass, field
 from functools import partial
@@ -37,10 +37,10 @@ ENTITIES = 25  # of a type on the session's page; its own page has more
 ENTITIES_OF_TYPE = 200
 REVISIONS = 12
 ROWS = 50
-#: In the words of the page.
+#: The names of the statuses on the page.
 STEPS = {
     "world_review": "reviewing the world",
-    "rows_generating": "making rows",
+    "rows_generating": "generating rows",
     "rows_review": "reviewing rows",
     "finalized": "a dataset",
     "abandoned": "abandoned",
@@ -50,7 +50,7 @@ assert set(STEPS) == set(STATUSES)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Refusal:
-    """What was asked of the page and could not be done: shown where it was asked, with what was typed."""
+    """A refused action: shown at its form, with the submitted input."""
 
     at: str = ""  # refine, paste, or "" for the whole page
     said: str = ""
@@ -128,7 +128,7 @@ async def session_page(
     rows: RowQuery | None = None,
     refusal: Refusal = NOTHING,
 ) -> Response:
-    """The session at its step: its world to review, or its rows beside the frozen one."""
+    """The session: its world to review, or its rows next to the frozen world."""
     platform = platform_of(request)
     session = await find_session(platform, visitor.org_id, session_id)
     told = await platform.database.read(partial(_about, session=session))
@@ -159,7 +159,7 @@ async def session_page(
 
 
 async def _foreseen(request: Request, session: SeedSession) -> JsonObject | None:
-    """What rows by a model would cost; None where no model is the author, or none is set any more."""
+    """The estimated cost of rows by a model; None if no model is the author or none is set any more."""
     if session.author == EMBEDDED:
         return None
     try:
@@ -177,7 +177,7 @@ async def whole_world_page(
     first: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
     revision: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
 ) -> Response:
-    """Of one type, or of all, past what the session's page shows; of any revision."""
+    """The entities of one type or of all types, beyond those on the session's page, of any revision."""
     platform = platform_of(request)
     session = await find_session(platform, visitor.org_id, session_id)
     number = revision or session.revision
@@ -203,7 +203,7 @@ async def whole_world_page(
 
 @router.get("/worlds/{session_id}/events")
 async def world_events(session_id: Id, request: Request, visitor: Reader) -> Response:
-    """Rows being made, as HTML: written once for all who watch."""
+    """Server-sent events with the progress as HTML, rendered once for all viewers."""
     await find_session(platform_of(request), visitor.org_id, session_id)
     watches: BatchWatches = request.app.state.session_page_watches
 
@@ -236,7 +236,7 @@ def _about(connection: Connection, session: SeedSession) -> dict[str, Any]:
 
 
 def grouped(advisories: Any) -> list[tuple[str, list[JsonObject]]]:
-    """By kind, in the order in which they came."""
+    """The advisories by kind, in their order."""
     kinds: dict[str, list[JsonObject]] = {}
     for each in advisories:
         kinds.setdefault(str(each["name"]), []).append(each)
@@ -279,7 +279,7 @@ def _shown_row(row: SeedRow) -> JsonObject:
 
 
 def _counts(connection: Connection, session_id: int) -> tuple[int, int]:
-    """Rows that are kept, of those that are wanted."""
+    """The numbers of kept and wanted rows."""
     buckets = seed_rows.buckets_of_session(connection, session_id)
     return sum(each.kept for each in buckets), sum(each.wanted for each in buckets)
 
