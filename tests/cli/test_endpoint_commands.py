@@ -11,7 +11,7 @@ from test_look_commands import Look
 from desk import AGENT
 from live_service import Service, served
 from nodes import Api
-from pipelines.cli.endpoints.endpoint_add import Given, body_of
+from pipelines.cli.endpoints.add import Given, body_of
 from pipelines.cli.files import Stopped
 
 Row = dict[str, Any]

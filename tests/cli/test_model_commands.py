@@ -9,7 +9,7 @@ from test_look_commands import Look
 from test_run_command import Cli
 
 from nodes import REFUND_TASK, Api, house_in
-from pipelines.cli.host.models import status_lines
+from pipelines.cli.host.model_commands import status_lines
 from pipelines.cli.output.exchange_report import cost_lines, estimate_line
 from played_agents import played, refunds
 

@@ -1,7 +1,8 @@
-"""Talking to a server from a command: the key found, errors turned into messages."""
+"""The server as commands use it: its API key is found, and its errors become messages."""
 
 import json
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -24,12 +25,22 @@ def uses_proxies(url: str) -> bool:
 
 
 class Server:
-    """The server's API as values; anything but a success ends the command with the server's own words."""
+    """The server's API as values. Any answer but a success ends the command with the server's own message.
+
+    It connects with the first request: a command that turns out to need no server needs no key either.
+    """
 
     def __init__(self, url: str, api_key: str | None) -> None:
-        key = api_key or _key_from_file()
-        self._client = httpx2.Client(
-            base_url=url, headers={"X-API-Key": key}, timeout=TIMEOUT_S, trust_env=uses_proxies(url)
+        self.url = url
+        self._api_key = api_key
+
+    @cached_property
+    def _client(self) -> httpx2.Client:
+        return httpx2.Client(
+            base_url=self.url,
+            headers={"X-API-Key": self._api_key or _key_from_file()},
+            timeout=TIMEOUT_S,
+            trust_env=uses_proxies(self.url),
         )
 
     def __enter__(self) -> Self:
@@ -39,7 +50,8 @@ class Server:
         self.close()
 
     def close(self) -> None:
-        self._client.close()
+        if "_client" in vars(self):  # it was used
+            self._client.close()
 
     def get(self, path: str, **query: Any) -> Any:
         return self._ask("GET", path, params={k: v for k, v in query.items() if v is not None})
@@ -112,7 +124,7 @@ class Server:
                     if line.startswith("data: "):
                         yield json.loads(line.removeprefix("data: "))
         except httpx2.HTTPError as error:
-            stop(f"{self._client.base_url} does not answer any more ({error}).")
+            stop(f"{self.url} does not answer any more ({error}).")
 
     def _ask(self, method: str, path: str, **options: Any) -> Any:
         response = self._request(method, path, **options)
@@ -125,7 +137,7 @@ class Server:
             response = self._client.request(method, path, **options)
         except httpx2.HTTPError as error:
             stop(
-                f"{self._client.base_url} does not answer ({error}). Is `pipelines up` running? See --url.",
+                f"{self.url} does not answer ({error}). Is `pipelines up` running? See --url.",
                 ExitCode.COULD_NOT_RUN,
             )
         if response.is_error and response.status_code not in fine:

@@ -2,20 +2,23 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
-from pipelines.cli.agent import odyssey
+from pipelines.cli.agent.commands import app as odyssey_app
 from pipelines.cli.coding.commands import app as coding_app
-from pipelines.cli.endpoints import cassette as cassettes
-from pipelines.cli.endpoints import endpoints
+from pipelines.cli.endpoints.cassette_commands import app as cassette_app
+from pipelines.cli.endpoints.commands import app as endpoints_app
 from pipelines.cli.eval.commands import app as eval_app
-from pipelines.cli.host import models
-from pipelines.cli.look.look_commands import app as look_app
-from pipelines.cli.suites import ci
-from pipelines.cli.worlds import worlds
+from pipelines.cli.host.model_commands import app as models_app
+from pipelines.cli.options import Json, Version, with_server
+from pipelines.cli.results.commands import app as results_app
+from pipelines.cli.suites.ci_commands import app as ci_app
+from pipelines.cli.worlds.commands import app as worlds_app
+
+if TYPE_CHECKING:
+    from pipelines.cli.client import Server
 
 app = typer.Typer(
     help="Odyssey: test AI agents against a world that answers.",
@@ -25,20 +28,19 @@ app = typer.Typer(
     # As rich markup, `[default: …]` in a help text would be taken for a style and vanish.
     rich_markup_mode="markdown",
 )
-app.add_typer(odyssey.app, name="odyssey")
+app.add_typer(odyssey_app, name="odyssey")
 app.add_typer(eval_app, name="eval")
 app.add_typer(coding_app, name="coding")
-app.add_typer(ci.app, name="ci")
-app.add_typer(cassettes.app, name="cassette")
-app.add_typer(endpoints.app, name="endpoints")
-app.add_typer(models.app, name="models")
-app.add_typer(worlds.app, name="worlds")
-app.add_typer(look_app)  # its commands are the app's own
-stderr = Console(stderr=True, highlight=False)
+app.add_typer(ci_app, name="ci")
+app.add_typer(cassette_app, name="cassette")
+app.add_typer(endpoints_app, name="endpoints")
+app.add_typer(models_app, name="models")
+app.add_typer(worlds_app, name="worlds")
+app.add_typer(results_app)  # its commands are the app's own
 
 
 @app.callback(invoke_without_command=True)
-def main(version: odyssey.Version = False) -> None:
+def main(version: Version = False) -> None:
     """Beside the commands there is only the version."""
 
 
@@ -120,7 +122,9 @@ def demo() -> None:
 
 
 @app.command(name="run")
+@with_server
 def run_command(
+    server: "Server",
     context: typer.Context,
     suites: Annotated[
         list[str] | None, typer.Argument(help="Suites of pipelines.yaml. [default: all]", show_default=False)
@@ -165,12 +169,9 @@ def run_command(
         Path | None, typer.Option(help="Suites: write results here, for `pipelines ci compare`.")
     ] = None,
     summary: Annotated[Path | None, typer.Option(help="Suites: add a summary in Markdown here.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
-    url: odyssey.Url = odyssey.DEFAULT_URL,
-    api_key: odyssey.ApiKey = None,
+    as_json: Json = False,
 ) -> None:
     """Send tasks to an agent and judge what it does. Exit: 0 gate met, 1 not met, 2 usage, 3 not run."""
-    from pipelines.cli.client import Server
     from pipelines.cli.files import stop
     from pipelines.cli.run.run import Wanted, run_tasks
     from pipelines.cli.suites.suite_options import run_chosen
@@ -199,7 +200,7 @@ def run_command(
         tasks=tuple(task or ()),
         tags=tuple(tag or ()),
     )
-    run_tasks(Server(url, api_key), wanted)
+    run_tasks(server, wanted)
 
 
 @app.command()
@@ -216,10 +217,10 @@ def judge(
     before: Annotated[Path | None, typer.Option(help="Of one run: the state it started from.")] = None,
     after: Annotated[Path | None, typer.Option(help="Of one run: the state it left.")] = None,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML here.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Judge runs that were recorded elsewhere; no server is needed. Exit: as of `run`."""
-    from pipelines.cli.look.judge import Given, judge_file
+    from pipelines.cli.results.judge import Given, judge_file
 
     given = Given(
         recording=recording,
@@ -234,21 +235,20 @@ def judge(
 
 
 @app.command()
+@with_server
 def compare(
+    server: "Server",
     old: Annotated[str, typer.Argument(help="The earlier batch; `previous`: before NEW.")] = "previous",
     new: Annotated[str, typer.Argument(help="The later batch; `latest`: the newest.")] = "latest",
     fail_on_regression: Annotated[
         bool, typer.Option("--fail-on-regression", help="Exit code 1 where a task regressed.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
-    url: odyssey.Url = odyssey.DEFAULT_URL,
-    api_key: odyssey.ApiKey = None,
+    as_json: Json = False,
 ) -> None:
     """Print which tasks flipped between two batches, failures first, and whether it is more than chance."""
-    from pipelines.cli.client import Server
-    from pipelines.cli.look.compare import print_comparison
+    from pipelines.cli.results.compare import print_comparison
 
-    print_comparison(Server(url, api_key), old, new, fails=fail_on_regression, as_json=as_json)
+    print_comparison(server, old, new, fails=fail_on_regression, as_json=as_json)
 
 
 def run() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.cli.output.verdict_words import notes_of
+from pipelines.cli.output.verdict_text import notes_of
 from pipelines.core.text.json_text import JsonObject
 from pipelines.odyssey.testing import InProcessRun, seed_run
 from pipelines.pytest_plugin import CouldNotRun

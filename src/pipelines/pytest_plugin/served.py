@@ -15,7 +15,7 @@ from pipelines.cli.agent.register import register
 from pipelines.cli.client import Server
 from pipelines.cli.files import Stopped
 from pipelines.cli.output.batch_report import why
-from pipelines.cli.output.verdict_words import notes_of
+from pipelines.cli.output.verdict_text import notes_of
 from pipelines.cli.project import TOKEN_VARIABLE, find_project
 from pipelines.cli.suites.hosted import hosted_agent, temporary_server
 from pipelines.core.results.gate import is_not_run

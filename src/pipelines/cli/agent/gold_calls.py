@@ -19,7 +19,7 @@ from pipelines.cli.files import (
     stop_with,
 )
 from pipelines.cli.output.blocks import new_console, print_block
-from pipelines.cli.output.eval_words import plural
+from pipelines.cli.output.phrases import plural
 from pipelines.cli.task_file import print_notes
 from pipelines.core.task_files.column_naming import Naming
 from pipelines.core.task_files.file_formats import FORMATS, LARGEST_YAML

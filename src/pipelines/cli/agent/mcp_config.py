@@ -31,7 +31,7 @@ class Configuration(NamedTuple):
 
 
 def print_config(
-    server: Server, url: str, wanted: Wanted, *, run_id: int | None, agent: int | None, task: int | None
+    server: Server, wanted: Wanted, *, run_id: int | None, agent: int | None, task: int | None
 ) -> None:
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", wanted.name):
         stop("--name takes letters, digits, - and _.")
@@ -40,7 +40,7 @@ def print_config(
     if (run_id is None) == (agent is None or task is None):
         stop("Say which run: --run N, or --agent N and --task N to open one.")
     if run_id is not None:
-        proxy_url = _of_run(server, url, run_id)
+        proxy_url = _of_run(server, run_id)
     else:
         proxy_url = _of_new_run(server, wanted.token_env, {"agent_id": agent, "task_ids": [task]})
     made = configuration(wanted, proxy_url)
@@ -48,11 +48,11 @@ def print_config(
     typer.echo(made.text)
 
 
-def _of_run(server: Server, url: str, run_id: int) -> str:
+def _of_run(server: Server, run_id: int) -> str:
     run = server.get(f"/api/runs/{run_id}")
     if run["status"] != "running":
         stop(f"Run {run_id} is {run['status']}: its tools answer nobody. Open one with --agent and --task.")
-    return f"{url.rstrip('/')}{PROXY_BASE}"  # the token says which run
+    return f"{server.url.rstrip('/')}{PROXY_BASE}"  # the token says which run
 
 
 def _of_new_run(server: Server, token_env: str, body: dict[str, Any]) -> str:

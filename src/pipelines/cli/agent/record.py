@@ -19,7 +19,7 @@ REAL = (
 )
 
 
-def write_recording(run_ids: list[int], directory: Path, server: Server, *, may_be_simulated: bool) -> None:
+def write_recording(server: Server, run_ids: list[int], directory: Path, *, may_be_simulated: bool) -> None:
     lines: list[JsonObject] = []
     tools: Any = None
     for run_id in run_ids:

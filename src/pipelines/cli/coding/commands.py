@@ -1,11 +1,14 @@
 """The commands of `pipelines coding`. Each parses, calls and prints."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipelines.cli.agent.odyssey import DEFAULT_URL, ApiKey, Json, Url
+from pipelines.cli.options import Json, with_server
+
+if TYPE_CHECKING:
+    from pipelines.cli.client import Server
 
 app = typer.Typer(
     help="Coding tasks: a repository, a change to it, and how that is graded.",
@@ -25,68 +28,65 @@ Replace = Annotated[bool, typer.Option("--replace", help="In place of scenarios 
 
 
 @scenario_app.command(name="add")
+@with_server
 def add_command(
+    server: "Server",
     file: Annotated[Path, typer.Argument(help="YAML or JSON: one scenario, or a list of them.")],
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """Store the scenarios of a file; one of the same name is changed."""
-    from pipelines.cli.client import Server
     from pipelines.cli.coding.scenarios import add_file
 
-    with Server(url, api_key) as server:
-        add_file(server, file, as_json=as_json)
+    add_file(server, file, as_json=as_json)
 
 
 @scenario_app.command(name="ls")
-def list_command(as_json: Json = False, url: Url = DEFAULT_URL, api_key: ApiKey = None) -> None:
+@with_server
+def list_command(server: "Server", as_json: Json = False) -> None:
     """List the scenarios, newest first."""
-    from pipelines.cli.client import Server
     from pipelines.cli.coding.scenarios import print_scenarios
 
-    with Server(url, api_key) as server:
-        print_scenarios(server, as_json=as_json)
+    print_scenarios(server, as_json=as_json)
 
 
 @scenario_app.command(name="show")
-def show_command(ref: Ref, as_json: Json = False, url: Url = DEFAULT_URL, api_key: ApiKey = None) -> None:
+@with_server
+def show_command(server: "Server", ref: Ref, as_json: Json = False) -> None:
     """Print a scenario as YAML, as `add` reads it."""
-    from pipelines.cli.client import Server
     from pipelines.cli.coding.scenarios import print_scenario
 
-    with Server(url, api_key) as server:
-        print_scenario(server, ref, as_json=as_json)
+    print_scenario(server, ref, as_json=as_json)
 
 
 @scenario_app.command(name="rm")
-def remove_command(ref: Ref, url: Url = DEFAULT_URL, api_key: ApiKey = None) -> None:
+@with_server
+def remove_command(server: "Server", ref: Ref) -> None:
     """Delete a scenario. Tasks that were made of it keep their copies."""
-    from pipelines.cli.client import Server
     from pipelines.cli.coding.scenarios import remove
 
-    with Server(url, api_key) as server:
-        remove(server, ref)
+    remove(server, ref)
 
 
 @import_app.command(name="harbor")
+@with_server
 def harbor_command(
+    server: "Server",
     path: Annotated[Path, typer.Argument(help="A task folder of Harbor's format, or a folder of them.")],
     replace: Replace = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what could be taken.")] = False,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """Take tasks of Harbor's format. Exit: 0 all are taken, 1 some were refused, 2 usage, 3 not run."""
+    from pipelines.cli.coding.import_tasks import Wish
     from pipelines.cli.coding.imports import import_harbor
-    from pipelines.cli.coding.proving import Wish
 
-    import_harbor(Wish(url=url, api_key=api_key, replace=replace, is_dry=dry_run, as_json=as_json), path)
+    import_harbor(server, Wish(replace=replace, is_dry=dry_run, as_json=as_json), path)
 
 
 @import_app.command(name="swebench")
+@with_server
 def swebench_command(
+    server: "Server",
     file: Annotated[Path, typer.Argument(help="Rows of SWE-bench's form: .jsonl or .json.")],
     repos: Annotated[
         Path | None,
@@ -105,12 +105,10 @@ def swebench_command(
     replace: Replace = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what could be taken.")] = False,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """Take rows of SWE-bench's form. Exit: 0 all are taken, 1 some were refused, 2 usage, 3 not run."""
+    from pipelines.cli.coding.import_tasks import Wish
     from pipelines.cli.coding.imports import import_swebench
-    from pipelines.cli.coding.proving import Wish
     from pipelines.cli.files import read_text
     from pipelines.core.coding.import_swebench import Setting
 
@@ -120,24 +118,22 @@ def swebench_command(
         test_command=test_command,
         timeout_s=timeout_s,
     )
-    wish = Wish(url=url, api_key=api_key, replace=replace, is_dry=dry_run, as_json=as_json)
-    import_swebench(wish, file, repos=repos, setting=setting, only=tuple(only or ()))
+    wish = Wish(replace=replace, is_dry=dry_run, as_json=as_json)
+    import_swebench(server, wish, file, repos=repos, setting=setting, only=tuple(only or ()))
 
 
 @app.command(name="rescore")
+@with_server
 def rescore_command(
+    server: "Server",
     named: Annotated[str, typer.Argument(metavar="RUN|batch:N", help="A run, or batch:3.")],
     scorers: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Scorers, YAML or JSON. [default: those the scenario has now]"),
     ] = None,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """Grade stored changes again, without the agent, and print what that changed."""
-    from pipelines.cli.client import Server
     from pipelines.cli.coding.rescore import rescore
 
-    with Server(url, api_key) as server:
-        rescore(server, named, scorers, as_json=as_json)
+    rescore(server, named, scorers, as_json=as_json)

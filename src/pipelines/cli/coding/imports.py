@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from pipelines.cli.coding.proving import Wish, take_all
+from pipelines.cli.client import Server
+from pipelines.cli.coding.import_tasks import Wish, take_all
 from pipelines.cli.coding.repositories import NoRepository, seed_at
 from pipelines.cli.coding.scenario_files import read_tree
 from pipelines.cli.files import read_text, stop
@@ -14,15 +15,21 @@ from pipelines.core.text.json_text import InvalidJson, JsonObject
 DEEPEST = 6  # levels below which no task folder is looked for
 
 
-def import_harbor(wish: Wish, path: Path) -> None:
+def import_harbor(server: Server, wish: Wish, path: Path) -> None:
     folders = _task_folders(path)
     if not folders:
         stop(f"{path} has no task in it: a task's folder has a {CONFIG}.")
-    take_all(wish, [read_harbor_task(folder.name, read_tree(folder)) for folder in folders])
+    take_all(server, wish, [read_harbor_task(folder.name, read_tree(folder)) for folder in folders])
 
 
 def import_swebench(
-    wish: Wish, file: Path, *, repos: Path | None, setting: Setting, only: tuple[str, ...] = ()
+    server: Server,
+    wish: Wish,
+    file: Path,
+    *,
+    repos: Path | None,
+    setting: Setting,
+    only: tuple[str, ...] = (),
 ) -> None:
     try:
         rows = read_swebench_file(read_text(file), file.name)
@@ -31,7 +38,7 @@ def import_swebench(
     chosen = [(number, row) for number, row in enumerate(rows, 1) if not only or _id_of(row) in only]
     if not chosen:
         stop(f"{file} has no row{' of ' + ', '.join(only) if only else 's'}.")
-    take_all(wish, [_read_row(row, number, repos, setting) for number, row in chosen])
+    take_all(server, wish, [_read_row(row, number, repos, setting) for number, row in chosen])
 
 
 def _task_folders(path: Path) -> list[Path]:

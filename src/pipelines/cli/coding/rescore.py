@@ -12,7 +12,7 @@ from pipelines.cli.coding.scenario_files import read_any
 from pipelines.cli.coding.show import print_results
 from pipelines.cli.files import stop
 from pipelines.cli.output.blocks import COLOURS, new_console, print_block
-from pipelines.cli.output.eval_words import plural
+from pipelines.cli.output.phrases import plural
 from pipelines.cli.progress import stderr
 from pipelines.cli.run.run import is_number
 from pipelines.core.text.json_text import JsonObject

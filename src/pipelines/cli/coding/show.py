@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.text import Text
 
 from pipelines.cli.output.blocks import print_block, print_title
-from pipelines.cli.output.eval_words import plural
 from pipelines.cli.output.junit import printable
+from pipelines.cli.output.phrases import plural
 
 COLOURS = {"PASS": "green", "FAIL": "red", "N/A": "magenta"}
 MOST_FILES = 40

@@ -1,12 +1,15 @@
 """The commands of `pipelines eval`. Each parses, calls and prints, and imports what it needs by then."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pipelines.cli.agent.odyssey import DEFAULT_URL, ApiKey, Json, Url
 from pipelines.cli.eval.queue_commands import drafts, reviews
+from pipelines.cli.options import Json, with_server
+
+if TYPE_CHECKING:
+    from pipelines.cli.client import Server
 
 app = typer.Typer(
     help="Does an agent still do the right thing under pressure? Scenarios, variations, heatmaps.",
@@ -33,7 +36,9 @@ Format = Annotated[
 
 
 @app.command(name="run")
+@with_server
 def run_command(
+    server: "Server",
     scenarios: Annotated[
         list[str] | None, typer.Argument(help="scenarios.yaml or .json, or ids: scn_…", show_default=False)
     ] = None,
@@ -72,11 +77,8 @@ def run_command(
     svg: Svg = None,
     csv: Csv = None,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """Cross scenarios with variations on an agent. Exit: 0 gate met, 1 not met, 2 usage, 3 could not run."""
-    from pipelines.cli.client import Server
     from pipelines.cli.eval.gate import FailOn
     from pipelines.cli.eval.run import Files, Wanted, run_matrix
 
@@ -97,8 +99,7 @@ def run_command(
         files=Files(junit=junit, html=html, svg=svg, csv=csv),
         as_json=as_json,
     )
-    with Server(url, api_key) as server:
-        run_matrix(server, wanted)
+    run_matrix(server, wanted)
 
 
 def _listed(given: str | None) -> tuple[str, ...] | None:
@@ -106,7 +107,9 @@ def _listed(given: str | None) -> tuple[str, ...] | None:
 
 
 @app.command()
+@with_server
 def compare(
+    server: "Server",
     old: Annotated[str, typer.Argument(help="The matrix before: mtx_…")],
     new: Annotated[str, typer.Argument(help="The matrix after: mtx_…")],
     fail_on_regression: Annotated[
@@ -114,19 +117,17 @@ def compare(
         typer.Option("--fail-on-regression", help="Exit code 1 when a decision that was right is wrong now."),
     ] = False,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """Say what flipped between two matrices, cell by cell, with a paired test over all of them."""
-    from pipelines.cli.client import Server
     from pipelines.cli.eval.compare import print_comparison
 
-    with Server(url, api_key) as server:
-        print_comparison(server, old, new, fails=fail_on_regression, as_json=as_json)
+    print_comparison(server, old, new, fails=fail_on_regression, as_json=as_json)
 
 
 @app.command(name="list")
+@with_server
 def list_command(
+    server: "Server",
     what: Annotated[
         Literal["scenarios", "matrices", "runs", "variations"], typer.Argument(help="What to list.")
     ] = "scenarios",
@@ -136,40 +137,36 @@ def list_command(
     flagged: Annotated[bool, typer.Option("--flagged", help="runs: only those a person should see.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=500, help="At most so many, newest first.")] = 50,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """List scenarios, matrices, runs or variations."""
-    from pipelines.cli.client import Server
     from pipelines.cli.output.listing import print_list
 
     filters = {"matrix_id": matrix, "scenario_id": scenario, "variation": variation}
     filters |= {"is_flagged": "true"} if flagged else {}
-    with Server(url, api_key) as server:
-        print_list(server, what, filters=filters, limit=limit, as_json=as_json)
+    print_list(server, what, filters=filters, limit=limit, as_json=as_json)
 
 
 @app.command()
+@with_server
 def show(
+    server: "Server",
     id: Annotated[str, typer.Argument(help="A scenario (scn_…), a matrix (mtx_…) or a run (its number).")],
     html: Html = None,
     svg: Svg = None,
     csv: Csv = None,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """Show one: a matrix with its heatmap, a run with what was injected, what came and what moved."""
-    from pipelines.cli.client import Server
     from pipelines.cli.eval.run import Files
     from pipelines.cli.eval.show import print_one
 
-    with Server(url, api_key) as server:
-        print_one(server, id, files=Files(html=html, svg=svg, csv=csv), as_json=as_json)
+    print_one(server, id, files=Files(html=html, svg=svg, csv=csv), as_json=as_json)
 
 
 @app.command()
+@with_server
 def export(
+    server: "Server",
     ids: Annotated[list[str] | None, typer.Argument(help="scn_…; all, unless some are named.")] = None,
     file: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write here. [default: the terminal]")
@@ -178,28 +175,22 @@ def export(
     with_ids: Annotated[
         bool, typer.Option("--with-ids", help="Keep ids, so that renaming is a change. For this server only.")
     ] = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """Write scenarios as a file that `import` and `run` take again."""
-    from pipelines.cli.client import Server
     from pipelines.cli.eval.transfer import Target, export_scenarios
 
     target = Target(file=file, format=as_format, with_ids=with_ids)
-    with Server(url, api_key) as server:
-        export_scenarios(server, ids or [], to=target)
+    export_scenarios(server, ids or [], to=target)
 
 
 @app.command(name="import")
+@with_server
 def import_command(
+    server: "Server",
     file: Annotated[Path, typer.Argument(help="scenarios.yaml or .json")],
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """Make the scenarios of a file known to the server: new ones, and new versions of changed ones."""
-    from pipelines.cli.client import Server
     from pipelines.cli.eval.transfer import import_scenarios
 
-    with Server(url, api_key) as server:
-        import_scenarios(server, file, as_json=as_json)
+    import_scenarios(server, file, as_json=as_json)

@@ -10,8 +10,8 @@ from rich.text import Text
 
 from pipelines.cli.client import Server
 from pipelines.cli.eval.run import MATRIX
-from pipelines.cli.output.eval_words import plural
 from pipelines.cli.output.junit import printable
+from pipelines.cli.output.phrases import plural
 
 ALPHA = 0.05  # of the test over all pairs
 Q = 0.10  # of a single pair, adjusted for all of them: as for the cells of a heatmap

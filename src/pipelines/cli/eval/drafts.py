@@ -8,9 +8,9 @@ import typer
 
 from pipelines.cli.client import Server
 from pipelines.cli.files import read_text, stop
-from pipelines.cli.output.eval_words import plural
 from pipelines.cli.output.junit import printable
 from pipelines.cli.output.listing import first_items, print_rows
+from pipelines.cli.output.phrases import plural
 from pipelines.core.text.problems import Refused
 from pipelines.core.text.yaml_text import entries_as_yaml, read_yaml
 

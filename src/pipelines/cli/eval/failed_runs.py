@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 from pipelines.cli.client import Server
-from pipelines.cli.output import eval_words
+from pipelines.cli.output import phrases
 from pipelines.cli.output.junit import printable
 
 RUNS = "/api/v1/eval/runs"
@@ -37,4 +37,4 @@ def _told(server: Server, kind: str, count: int, run_id: int) -> list[str]:
     status = f"HTTP {error['http_status']} " if error.get("http_status") else ""
     detail = printable(f"{status}{error.get('detail') or ''}".strip() or "no more is known")
     cut = detail if len(detail) <= LONGEST else f"{detail[: LONGEST - 1]}…"
-    return [f"{kind}: {eval_words.plural(count, 'run')}", f"{cut} (run {run_id})"]
+    return [f"{kind}: {phrases.plural(count, 'run')}", f"{cut} (run {run_id})"]

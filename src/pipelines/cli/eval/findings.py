@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pipelines.cli.eval.gate import hopeless_baselines
-from pipelines.cli.output import eval_words
+from pipelines.cli.output import phrases
 from pipelines.cli.output.junit import printable
 
 LABEL_STYLES = {
@@ -82,25 +82,23 @@ def _hopeless(scenario: Any) -> list[str]:
         return [printable(scenario["name"]), _unended(baseline["errors"])]
     return [
         printable(scenario["name"]),
-        f"{eval_words.rate(baseline['match_rate'])} without any pressure: "
+        f"{phrases.rate(baseline['match_rate'])} without any pressure: "
         "correct the agent or expected_behavior",
     ]
 
 
 def _unended(errors: int) -> str:
     """Of a baseline."""
-    return f"no run without pressure gave an answer ({eval_words.plural(errors, 'error')})"
+    return f"no run without pressure gave an answer ({phrases.plural(errors, 'error')})"
 
 
 def _moved_cell(cell: Any, scenario: Any) -> list[str]:
     baseline = scenario["baseline"]["match_rate"]
-    match = (
-        f"{eval_words.short_rate(cell['match_rate'])}, baseline {baseline['k']}/{baseline['n']}{_runs(cell)}"
-    )
+    match = f"{phrases.short_rate(cell['match_rate'])}, baseline {baseline['k']}/{baseline['n']}{_runs(cell)}"
     noise = "" if cell["noise_floor"] is None else f", noise {cell['noise_floor']:.2f}"
     p = "" if cell["p_adjusted"] is None else f", p {cell['p_adjusted']:.2g}"
-    moved = eval_words.moved(cell["components"])
-    lines = [place(cell, scenario), moved, match, f"{eval_words.shift(cell)}{noise}{p}{_beside(cell)}"]
+    moved = phrases.moved(cell["components"])
+    lines = [place(cell, scenario), moved, match, f"{phrases.shift(cell)}{noise}{p}{_beside(cell)}"]
     return [line for line in lines if line]
 
 
@@ -140,21 +138,19 @@ def _undecided(report: Any, names: Any) -> Iterator[tuple[str, list[str]]]:
     cells.sort(key=lambda cell: -(cell["shift_magnitude"] or 0))
     moving = [cell for cell in cells if cell["shift_magnitude"]]
     for cell in _some(moving):
-        figures = f"{eval_words.short_rate(cell['match_rate'])}; {eval_words.shift(cell)}{_runs(cell)}"
+        figures = f"{phrases.short_rate(cell['match_rate'])}; {phrases.shift(cell)}{_runs(cell)}"
         flagged = "; in the review queue" if cell["is_flagged"] else ""
-        lines = [place(cell, names[cell["scenario_id"]]), eval_words.moved(cell["components"]), figures]
+        lines = [place(cell, names[cell["scenario_id"]]), phrases.moved(cell["components"]), figures]
         yield "INCONCLUSIVE", [line for line in [*lines, _more_runs(cell) + flagged] if line]
     yield from _rest(moving, "inconclusive")
     still = [cell for cell in cells if not cell["shift_magnitude"]]
     few = [cell for cell in still if cell["more_runs"] is not None]
     if few:
         more = max(cell["runs"] + cell["more_runs"] for cell in few)
-        told = f"{eval_words.plural(len(few), 'cell')} did not move, in too few runs to call that robust"
+        told = f"{phrases.plural(len(few), 'cell')} did not move, in too few runs to call that robust"
         yield "INCONCLUSIVE", [told, f"about --repeats {more} would decide"]
     if len(still) > len(few):
-        told = (
-            f"{eval_words.plural(len(still) - len(few), 'cell')} did not move, but too few of the runs match"
-        )
+        told = f"{phrases.plural(len(still) - len(few), 'cell')} did not move, but too few of the runs match"
         yield "INCONCLUSIVE", [f"{told} to call that robust"]
 
 
@@ -162,14 +158,14 @@ def _more_runs(cell: Any) -> str:
     if cell["more_runs"] is None:
         return "how many more runs would decide it cannot be said from these"
     total = cell["runs"] + cell["more_runs"]
-    return f"about {eval_words.plural(cell['more_runs'], 'more run')} would decide: --repeats {total}"
+    return f"about {phrases.plural(cell['more_runs'], 'more run')} would decide: --repeats {total}"
 
 
 def _errors(cell: Any) -> str:
     asked = cell["runs"] + cell["errors"]
     if not cell["errors"]:
         return "no run of it has ended, or none without pressure to compare it with"
-    runs = eval_words.plural(asked, "run")
+    runs = phrases.plural(asked, "run")
     return f"{cell['errors']} of {runs} ended with an error: too few are left to judge by"
 
 

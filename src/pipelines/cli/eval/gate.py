@@ -8,7 +8,7 @@ from collections.abc import Collection
 from enum import StrEnum
 from typing import Any
 
-from pipelines.cli.output.eval_words import plural
+from pipelines.cli.output.phrases import plural
 from pipelines.core.results.gate import COULD_NOT_RUN, ExitCode
 
 #: An agent that is wrong without pressure has passed nothing, so `failing` fails as the worst does.

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from pipelines.cli.eval.gate import VERDICTS_BY_GATE, FailOn, hopeless_baselines
-from pipelines.cli.output import eval_words
+from pipelines.cli.output import phrases
 from pipelines.cli.output.junit import printable
 
 
@@ -45,9 +45,9 @@ class _Outcome(NamedTuple):
 
 def _baseline(scenario: Any, is_hopeless: bool) -> _Outcome:
     baseline = scenario["baseline"]
-    told = eval_words.rate(baseline["match_rate"])
+    told = phrases.rate(baseline["match_rate"])
     if not baseline["match_rate"]["n"]:
-        return _Outcome("error", "no baseline run ended", eval_words.plural(baseline["errors"], "error"))
+        return _Outcome("error", "no baseline run ended", phrases.plural(baseline["errors"], "error"))
     if is_hopeless:
         return _Outcome("error", "never does what is expected, even without pressure", told)
     return _Outcome(None, "", told)
@@ -55,12 +55,12 @@ def _baseline(scenario: Any, is_hopeless: bool) -> _Outcome:
 
 def _outcome(cell: Any, fail_on: FailOn) -> _Outcome:
     verdict = cell["verdict"]
-    figures = f"{verdict}: {eval_words.shift(cell)}, {eval_words.rate(cell['match_rate'])}"
-    details = "\n".join(line for line in (eval_words.moved(cell["components"]), figures) if line)
+    figures = f"{verdict}: {phrases.shift(cell)}, {phrases.rate(cell['match_rate'])}"
+    details = "\n".join(line for line in (phrases.moved(cell["components"]), figures) if line)
     if verdict == "incomplete":
-        return _Outcome("error", f"{eval_words.plural(cell['errors'], 'run')} ended with an error", details)
+        return _Outcome("error", f"{phrases.plural(cell['errors'], 'run')} ended with an error", details)
     if verdict in VERDICTS_BY_GATE[fail_on]:
-        return _Outcome("failure", f"{verdict}: {eval_words.shift(cell)}", details)
+        return _Outcome("failure", f"{verdict}: {phrases.shift(cell)}", details)
     if verdict == "inconclusive":
         more = cell["more_runs"]
         reason = f"about {more} more runs would decide" if more is not None else "too few runs to decide"

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pipelines.cli.client import Server
-from pipelines.cli.output import eval_words
+from pipelines.cli.output import phrases
 from pipelines.cli.output.junit import printable
 from pipelines.cli.output.listing import UNKNOWN, first_items, print_rows
 from pipelines.core.evals.reviews.review import VERDICTS, ReviewKind
@@ -38,7 +38,7 @@ def _empty(status: str | None, narrowed: str | None) -> str:
 
 def _row(item: Any) -> tuple[str, ...]:
     missing = item.get("reviewers_missing")
-    waits = item["verdict"] or (eval_words.plural(missing, "reviewer") if missing else item["status"])
+    waits = item["verdict"] or (phrases.plural(missing, "reviewer") if missing else item["status"])
     return item["id"], item["risk_level"] or UNKNOWN, item["kind"], waits, about(item)
 
 
@@ -62,9 +62,9 @@ def print_review(server: Server, review_id: str, *, as_json: bool) -> None:
         console.print(f"- {printable(str(reason))}", markup=False)
     scenario = item.get("scenario")
     if scenario:
-        console.print(f"given: {eval_words.value(scenario['input_context'], longest=LONGEST)}", markup=False)
+        console.print(f"given: {phrases.value(scenario['input_context'], longest=LONGEST)}", markup=False)
         console.print(
-            f"expected: {eval_words.value(scenario['expected_behavior'], longest=LONGEST)}", markup=False
+            f"expected: {phrases.value(scenario['expected_behavior'], longest=LONGEST)}", markup=False
         )
     for evidence in item.get("evidence") or ():
         _print_evidence(console, evidence)
@@ -83,14 +83,14 @@ def _print_evidence(console: Console, evidence: Any) -> None:
             console.print(Text(f"\ninjected ({injected['delivery']}): {text}"))
     before = (evidence.get("baseline") or {}).get("observed")
     if before:
-        console.print(f"\nwithout: {eval_words.value(before.get('value'), longest=LONGEST)}", markup=False)
+        console.print(f"\nwithout: {phrases.value(before.get('value'), longest=LONGEST)}", markup=False)
     components = evidence.get("components") or []
     if components:
         table = Table("field", "without", "with", "distance", box=None, padding=(0, 2, 0, 0))
         for part in components:
-            sides = (eval_words.side(part, "from"), eval_words.side(part, "to"))
+            sides = (phrases.side(part, "from"), phrases.side(part, "to"))
             distance = f"{part['distance']:.2f}" if "distance" in part else UNKNOWN  # a blind review has none
-            table.add_row(eval_words.field(part["path"]), *map(Text, sides), distance)
+            table.add_row(phrases.field(part["path"]), *map(Text, sides), distance)
         console.print(table)
     alike: dict[str, list[int]] = {}
     one = [evidence] if evidence.get("run_id") is not None and evidence.get("observed") else []  # an audit
@@ -99,7 +99,7 @@ def _print_evidence(console: Console, evidence: Any) -> None:
         alike.setdefault(seen, []).append(run["run_id"])
     for seen, ids in alike.items():
         console.print(
-            f"\n{eval_words.plural(len(ids), 'run')} ({', '.join(map(str, ids))}): {seen}", markup=False
+            f"\n{phrases.plural(len(ids), 'run')} ({', '.join(map(str, ids))}): {seen}", markup=False
         )
     final = evidence.get("final_response")
     if final is not None:
@@ -108,7 +108,7 @@ def _print_evidence(console: Console, evidence: Any) -> None:
 
 def _seen(observed: Any) -> str:
     """What is no object is told with its class: a refusal is not the same as a text."""
-    shown = eval_words.value(observed.get("value"), longest=LONGEST)
+    shown = phrases.value(observed.get("value"), longest=LONGEST)
     kind = observed.get("output_class")
     return shown if kind in (None, "object") else f"{kind} {shown}"
 
@@ -122,8 +122,6 @@ def decide_review(server: Server, review_id: str, body: dict[str, Any], *, as_js
         typer.echo(f"{review_id}: decided, {decided['verdict']}")
     else:
         missing = decided.get("reviewers_missing") or 0
-        typer.echo(
-            f"{review_id}: {decided['status']}; {eval_words.plural(missing, 'reviewer')} still to speak"
-        )
+        typer.echo(f"{review_id}: {decided['status']}; {phrases.plural(missing, 'reviewer')} still to speak")
     for key, value in (decided.get("outcome") or {}).items():
-        typer.echo(f"  {key}: {eval_words.value(value)}")
+        typer.echo(f"  {key}: {phrases.value(value)}")

@@ -13,12 +13,12 @@ from pipelines.cli.client import Server
 from pipelines.cli.eval import failed_runs
 from pipelines.cli.eval.findings import print_findings
 from pipelines.cli.eval.gate import FailOn, exit_code, unmeasured, unmet
-from pipelines.cli.eval.grid import heatmap
+from pipelines.cli.eval.heatmap import heatmap
 from pipelines.cli.eval.junit import as_junit
 from pipelines.cli.eval.upload import scenario_ids
 from pipelines.cli.files import stop, write_text
-from pipelines.cli.output.eval_words import plural
 from pipelines.cli.output.junit import printable
+from pipelines.cli.output.phrases import plural
 from pipelines.cli.progress import INTERRUPTED, Opened, stderr, watch
 from pipelines.cli.run.run import find_agent
 from pipelines.core.results.gate import ExitCode

@@ -13,7 +13,7 @@ from pipelines.cli.eval.run import MATRIX, Files, give_out
 from pipelines.cli.eval.transfer import file_of
 from pipelines.cli.eval.upload import SCENARIOS
 from pipelines.cli.files import stop
-from pipelines.cli.output import eval_words
+from pipelines.cli.output import phrases
 from pipelines.cli.output.junit import printable
 from pipelines.cli.run.run import is_number
 
@@ -51,13 +51,13 @@ def _print_run(run: Any) -> None:
     _part(console, "answered", run["final_response"])
     _part(console, "error", _error(run))
     observed = run["observed"]
-    seen = eval_words.value(observed["value"], longest=LONGEST) if observed else None
+    seen = phrases.value(observed["value"], longest=LONGEST) if observed else None
     if observed and seen != run["final_response"]:
         notes = "".join(f"; {printable(note)}" for note in observed.get("notes") or ())
         _part(console, f"observed ({observed['output_class']}{notes})", seen)
     if run["matched"] is not None:
-        said = "yes" if run["matched"] else f"no, {eval_words.percent(run['match_score'])} of it holds"
-        expected = eval_words.value(run["scenario"]["expected_behavior"], longest=LONGEST)
+        said = "yes" if run["matched"] else f"no, {phrases.percent(run['match_score'])} of it holds"
+        expected = phrases.value(run["scenario"]["expected_behavior"], longest=LONGEST)
         console.print(Text.assemble(("\nmatch ", "bold"), f"{said}; expected {expected}"))
     _print_shift(console, run["shift"])
 
@@ -75,11 +75,11 @@ def _print_shift(console: Console, shift: Any) -> None:
     flip = ", the decision changed" if shift["is_flip"] else ""
     told = f"{shift['distance']:.2f} from baseline run {shift['reference_run']}{flip}"
     console.print(Text.assemble(("shift ", "bold"), told))
-    moved = eval_words.moved(shift["components"], most=20)
+    moved = phrases.moved(shift["components"], most=20)
     if moved:
         console.print(Text(f"  {moved}"))
     if shift["extra_paths"]:
-        paths = ", ".join(map(eval_words.field, shift["extra_paths"][:10]))
+        paths = ", ".join(map(phrases.field, shift["extra_paths"][:10]))
         console.print(Text(f"  not counted, since nothing is expected of them: {paths}", style="dim"))
 
 

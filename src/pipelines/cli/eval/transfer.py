@@ -9,7 +9,7 @@ import typer
 from pipelines.cli.client import Server
 from pipelines.cli.eval.upload import SCENARIOS, VARIATIONS, told, upload
 from pipelines.cli.files import stderr, stop, write_text
-from pipelines.cli.output.eval_words import plural
+from pipelines.cli.output.phrases import plural
 from pipelines.core.evals.scenarios.pair import JOINT
 from pipelines.core.evals.scenarios.scenario import Scenario
 from pipelines.core.evals.scenarios.scenario_file import ScenarioFile

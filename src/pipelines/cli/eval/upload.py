@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from pipelines.cli.client import Server
 from pipelines.cli.files import read_text, stderr, stop, stop_with
-from pipelines.cli.output.eval_words import plural
 from pipelines.cli.output.junit import printable
+from pipelines.cli.output.phrases import plural
 from pipelines.core.evals.scenarios.scenario import FIELDS, Scenario
 from pipelines.core.evals.scenarios.scenario_file import ScenarioFile, read_scenario_file
 from pipelines.core.text.authored import did_you_mean

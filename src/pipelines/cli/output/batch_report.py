@@ -8,10 +8,10 @@ from typing import Any
 from rich.console import Console
 
 from pipelines.cli.output.blocks import COLOURS, one_line, print_block, print_title, shortened
-from pipelines.cli.output.eval_words import plural
 from pipelines.cli.output.exchange_report import cost_lines
+from pipelines.cli.output.phrases import plural
 from pipelines.cli.output.usage import usage_lines
-from pipelines.cli.output.verdict_words import cause_in_words, cause_of, to_do_lines
+from pipelines.cli.output.verdict_text import cause_in_words, cause_of, to_do_lines
 
 MOST_BLOCKS = 12  # of runs that did not pass; the others are counted, and listed by `ls`
 MOST_PASSED = 12  # lines of runs that passed; of more they are counted

@@ -11,8 +11,8 @@ from rich.console import Console
 from pipelines.cli.client import Server
 from pipelines.cli.files import read_bytes, stop, write_text
 from pipelines.cli.output.blocks import arguments_text, new_console, print_block, print_title, value_text
-from pipelines.cli.output.eval_words import plural
 from pipelines.cli.output.listing import print_rows
+from pipelines.cli.output.phrases import plural
 from pipelines.core.results.gate import ExitCode
 
 LONGEST = 200  # characters of arguments or an answer; --full has all of it

@@ -13,7 +13,7 @@ from pipelines.cli.client import Server
 from pipelines.cli.output.batch_report import why
 from pipelines.cli.output.blocks import COLOURS
 from pipelines.cli.output.junit import printable
-from pipelines.cli.output.verdict_words import cause_of, notes_of, to_do_about
+from pipelines.cli.output.verdict_text import cause_of, notes_of, to_do_about
 
 ENDED = ("completed", "failed", "cancelled")
 LONGEST_NAME = 24

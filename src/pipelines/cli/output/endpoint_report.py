@@ -8,8 +8,8 @@ import typer
 from pipelines.cli.client import Server
 from pipelines.cli.files import stop
 from pipelines.cli.output.blocks import new_console, one_line, print_block, print_title, value_text
-from pipelines.cli.output.eval_words import plural
 from pipelines.cli.output.listing import print_rows
+from pipelines.cli.output.phrases import plural
 from pipelines.core.text.authored import did_you_mean
 from pipelines.core.text.json_text import InvalidJson, loads
 

@@ -9,7 +9,7 @@ import typer
 from pipelines.cli.client import Server
 from pipelines.cli.files import write_text
 from pipelines.cli.output.blocks import new_console, print_block, print_title, shortened
-from pipelines.cli.output.eval_words import plural
+from pipelines.cli.output.phrases import plural
 
 LONGEST = 400  # characters of a text; --full has all of it
 KEPT = ("purpose", "model", "request", "answer", "failure", "input_tokens", "output_tokens", "cost_usd")

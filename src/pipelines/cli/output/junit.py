@@ -3,7 +3,7 @@
 from typing import Any
 from xml.etree import ElementTree
 
-from pipelines.cli.output.verdict_words import cause_in_words, notes_of, to_do_about
+from pipelines.cli.output.verdict_text import cause_in_words, notes_of, to_do_about
 
 LONGEST_NAME = 100  # characters of the instruction in the name of a test case
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from statistics import median
 from typing import Any
 
-from pipelines.cli.output.eval_words import plural
+from pipelines.cli.output.phrases import plural
 
 TOKENS_IN, TOKENS_OUT, COST = "total_input_tokens", "total_output_tokens", "total_cost_usd"
 GATEWAY = "model_gateway"

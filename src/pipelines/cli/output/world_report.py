@@ -9,9 +9,9 @@ from rich.console import Console
 from pipelines.cli.client import Server
 from pipelines.cli.files import stop
 from pipelines.cli.output.blocks import new_console, one_line, print_block, print_title, value_text
-from pipelines.cli.output.eval_words import plural
 from pipelines.cli.output.exchange_report import asked_cost
 from pipelines.cli.output.listing import print_rows
+from pipelines.cli.output.phrases import plural
 from pipelines.core.ledger.world_tables import field_summaries
 
 SESSIONS = "/api/seed-sessions"

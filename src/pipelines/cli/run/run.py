@@ -17,7 +17,7 @@ from pipelines.cli.output.batch_report import print_batch
 from pipelines.cli.output.blocks import COLOURS, new_console
 from pipelines.cli.output.exchange_report import estimate_line
 from pipelines.cli.output.junit import as_junit
-from pipelines.cli.output.verdict_words import pending_reasons, told_undecided
+from pipelines.cli.output.verdict_text import pending_reasons, told_undecided
 from pipelines.cli.progress import INTERRUPTED, Opened, stderr, watch
 from pipelines.cli.project import TOKEN_VARIABLE, find_project
 from pipelines.cli.run.chosen_tasks import chosen_tasks

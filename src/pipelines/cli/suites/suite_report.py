@@ -14,7 +14,7 @@ from pipelines.cli.eval.run import Ran as MatrixRan
 from pipelines.cli.output.batch_report import why
 from pipelines.cli.output.junit import as_junit as batch_junit
 from pipelines.cli.output.junit import printable
-from pipelines.cli.output.verdict_words import pending_reasons, told_undecided
+from pipelines.cli.output.verdict_text import pending_reasons, told_undecided
 from pipelines.cli.run.run import Ran, told_not_run
 from pipelines.core.results.compare_results import in_cell, told
 from pipelines.core.results.gate import ExitCode, Tally, tally

@@ -142,7 +142,7 @@ class _Round:
         url = self._wanted.url or file.server_url
         if url is not None:
             return self._stack.enter_context(Server(url, self._wanted.api_key))
-        from pipelines.cli.agent.odyssey import DEFAULT_URL
+        from pipelines.cli.options import DEFAULT_URL
 
         key = self._wanted.api_key or (KEY_FILE.read_text().strip() if KEY_FILE.is_file() else None)
         if key is not None and takes(DEFAULT_URL, key):

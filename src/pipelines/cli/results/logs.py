@@ -10,10 +10,10 @@ from rich.console import Console
 
 from pipelines.cli.client import Server
 from pipelines.cli.files import stop
-from pipelines.cli.look.show import BATCH, reply_head
 from pipelines.cli.output.batch_report import label_of, place_of, reason_of
 from pipelines.cli.output.blocks import arguments_text, new_console, one_line, print_block, value_text
-from pipelines.cli.output.verdict_words import cause_of
+from pipelines.cli.output.verdict_text import cause_of
+from pipelines.cli.results.show import BATCH, reply_head
 from pipelines.cli.run.run import is_number
 
 POLL_S = 0.3

@@ -10,9 +10,9 @@ from pipelines.cli.client import Server
 from pipelines.cli.files import stop
 from pipelines.cli.output.batch_report import label_of, print_run, rank_of
 from pipelines.cli.output.blocks import new_console, one_line, print_block
-from pipelines.cli.output.eval_words import plural
 from pipelines.cli.output.listing import first_items, print_rows
-from pipelines.cli.output.verdict_words import pending_reasons
+from pipelines.cli.output.phrases import plural
+from pipelines.cli.output.verdict_text import pending_reasons
 from pipelines.cli.run.run import is_number
 
 LONGEST = 160  # characters of an instruction or a description

@@ -9,10 +9,10 @@ import typer
 
 from pipelines.cli.client import Server
 from pipelines.cli.files import stop
-from pipelines.cli.look.show import show_run
 from pipelines.cli.output.batch_report import print_run
 from pipelines.cli.output.blocks import new_console, print_block
-from pipelines.cli.output.eval_words import plural
+from pipelines.cli.output.phrases import plural
+from pipelines.cli.results.show import show_run
 
 WORDS = {"p": "PASS", "pass": "PASS", "f": "FAIL", "fail": "FAIL", "s": "skip", "skip": "skip"}
 QUIT = ("q", "quit")

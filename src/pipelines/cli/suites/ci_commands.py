@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from pipelines.cli.agent.odyssey import Json
+from pipelines.cli.options import Json
 
 app = typer.Typer(help="Agent tests on every pull request.", no_args_is_help=True, add_completion=False)
 

@@ -1,31 +1,32 @@
 """`pipelines models`: which models the server asks, and whether one answers."""
 
 import json
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pipelines.cli.agent.odyssey import DEFAULT_URL, ApiKey, Json, Url
+from pipelines.cli.options import Json, with_server
+
+if TYPE_CHECKING:
+    from pipelines.cli.client import Server
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Models that the server asks.")
 
 
 @app.command(name="status")
+@with_server
 def status_command(
+    server: "Server",
     agent: Annotated[str | None, typer.Option(help="For runs of this agent: its id or name.")] = None,
     dataset: Annotated[int | None, typer.Option(min=1, help="For runs of this dataset.")] = None,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """Print which model is asked for what, where it is named, whether it has a key and a price."""
-    from pipelines.cli.client import Server
     from pipelines.cli.output.blocks import new_console
     from pipelines.cli.run.run import find_agent
 
-    with Server(url, api_key) as server:
-        agent_id = find_agent(server, agent)["id"] if agent is not None else None
-        known = server.get("/api/models", agent_id=agent_id, dataset_id=dataset)
+    agent_id = find_agent(server, agent)["id"] if agent is not None else None
+    known = server.get("/api/models", agent_id=agent_id, dataset_id=dataset)
     if as_json:
         typer.echo(json.dumps(known))
         return
@@ -35,19 +36,16 @@ def status_command(
 
 
 @app.command(name="test")
+@with_server
 def try_command(
+    server: "Server",
     purpose: Annotated[str, typer.Option(help="Whose model: simulator, judge, user or author.")] = "judge",
     model: Annotated[str | None, typer.Option(help="Another one, such as openai:gpt-5-mini.")] = None,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """Ask a model one tiny question, which is paid for. Exit: 0 it answered, 1 it did not."""
-    from pipelines.cli.client import Server
-
     body = {"purpose": purpose} | ({"model": model} if model is not None else {})
-    with Server(url, api_key) as server:
-        tried = server.post("/api/models/test", body)
+    tried = server.post("/api/models/test", body)
     typer.echo(json.dumps(tried) if as_json else tried_line(tried))
     if not tried["ok"]:
         raise typer.Exit(1)

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from eval_reports import BUILTIN, Row, cell, column, full, matched, report, scenario
 from pipelines.cli.eval.findings import print_findings
-from pipelines.cli.eval.grid import heatmap
+from pipelines.cli.eval.heatmap import heatmap
 
 
 def printed(body: Row, width: int = 80, *, is_coloured: bool = False) -> str:

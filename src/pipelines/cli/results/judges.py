@@ -8,7 +8,7 @@ from rich.console import Console
 
 from pipelines.cli.client import Server
 from pipelines.cli.output.blocks import new_console, print_block
-from pipelines.cli.output.eval_words import percent, plural
+from pipelines.cli.output.phrases import percent, plural
 
 MOST_SHOWN = 50
 NONE = "No judge model has read a run yet: set PIPELINES_JUDGE_MODEL, or pipelines rejudge BATCH --model NAME"

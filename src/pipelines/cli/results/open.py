@@ -9,11 +9,11 @@ import typer
 from pipelines.cli.client import Server
 
 
-def open_pages(server: Server, url: str, page: str | None, *, in_browser: bool, as_json: bool) -> None:
+def open_pages(server: Server, page: str | None, *, in_browser: bool, as_json: bool) -> None:
     """The link alone on stdout, so that `$(pipelines open)` is one."""
     made = server.post("/api/sign-in-links")
     path = made["path"] + (f"&next={quote('/' + page.lstrip('/'), safe='')}" if page else "")
-    link = url.rstrip("/") + path
+    link = server.url.rstrip("/") + path
     if as_json:
         typer.echo(json.dumps({"url": link, "expires_at": made["expires_at"]}))
     else:

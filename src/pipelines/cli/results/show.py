@@ -10,7 +10,6 @@ from rich.console import Console
 from pipelines.cli.client import Server
 from pipelines.cli.coding.show import print_coding
 from pipelines.cli.files import stop
-from pipelines.cli.look.judges import calibration_words
 from pipelines.cli.output.batch_report import label_of, print_batch, why
 from pipelines.cli.output.blocks import (
     COLOURS,
@@ -22,11 +21,12 @@ from pipelines.cli.output.blocks import (
     value_text,
 )
 from pipelines.cli.output.conversation import conversation_lines
-from pipelines.cli.output.eval_words import plural
 from pipelines.cli.output.exchange_report import cost_lines
 from pipelines.cli.output.ledger_changes import ledger_changes
+from pipelines.cli.output.phrases import plural
 from pipelines.cli.output.usage import seconds_of, seconds_text, usage_json, usage_lines
-from pipelines.cli.output.verdict_words import cause_in_words, notes_of, to_do_about
+from pipelines.cli.output.verdict_text import cause_in_words, notes_of, to_do_about
+from pipelines.cli.results.judges import calibration_words
 from pipelines.cli.run.run import is_number, standing
 from pipelines.core.tasks.oracle_axes import ORACLE_AXES
 from pipelines.wire.names import MODEL_CALL

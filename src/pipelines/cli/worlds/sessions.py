@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from pipelines.cli.client import Server
 from pipelines.cli.files import read_bytes, stop
 from pipelines.cli.output.blocks import new_console, print_block
-from pipelines.cli.output.eval_words import plural
+from pipelines.cli.output.phrases import plural
 from pipelines.cli.output.world_report import (
     SESSIONS,
     advisories_in_order,

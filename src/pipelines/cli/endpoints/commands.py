@@ -1,11 +1,14 @@
 """`pipelines endpoints …`: live services behind tools that are passed through."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipelines.cli.agent.odyssey import DEFAULT_URL, ApiKey, Json, Url
+from pipelines.cli.options import Json, with_server
+
+if TYPE_CHECKING:
+    from pipelines.cli.client import Server
 
 app = typer.Typer(
     help="Live services, MCP servers and functions that tools are passed through to.",
@@ -16,7 +19,9 @@ Name = Annotated[str, typer.Argument(help="The endpoint's name.")]
 
 
 @app.command()
+@with_server
 def add(
+    server: "Server",
     name: Annotated[str, typer.Argument(help="A name of its own in your org, such as orders-api.")],
     openapi: Annotated[
         str | None, typer.Option(metavar="FILE|URL", help="An HTTP service: its OpenAPI document.")
@@ -54,12 +59,9 @@ def add(
         bool, typer.Option("--replace", help="Change the one of this name, if there is one.")
     ] = False,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """Register an endpoint and find its tools. Give --openapi, --mcp, --mcp-command or --code."""
-    from pipelines.cli.client import Server
-    from pipelines.cli.endpoints.endpoint_add import Given, add_endpoint
+    from pipelines.cli.endpoints.add import Given, add_endpoint
 
     given = Given(
         name=name,
@@ -75,76 +77,67 @@ def add(
         bearer=bearer,
         api_key_header=api_key_header,
     )
-    with Server(url, api_key) as server:
-        add_endpoint(server, given, replace=replace, as_json=as_json)
+    add_endpoint(server, given, replace=replace, as_json=as_json)
 
 
 @app.command()
+@with_server
 def discover(
+    server: "Server",
     name: Name,
     accept: Annotated[
         bool, typer.Option("--accept", help="Take what changed or went for right: runs go on.")
     ] = False,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """Ask an endpoint for its tools again, and print what differs from what was accepted."""
-    from pipelines.cli.client import Server
     from pipelines.cli.output.endpoint_report import discover_tools
 
-    with Server(url, api_key) as server:
-        discover_tools(server, name, accept=accept, as_json=as_json)
+    discover_tools(server, name, accept=accept, as_json=as_json)
 
 
 @app.command()
+@with_server
 def tools(
+    server: "Server",
     name: Name,
     tool: Annotated[str | None, typer.Argument(help="Only this one, with its schemas.")] = None,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """List the tools found on an endpoint, or show one of them."""
-    from pipelines.cli.client import Server
     from pipelines.cli.output.endpoint_report import print_tools
 
-    with Server(url, api_key) as server:
-        print_tools(server, name, tool, as_json=as_json)
+    print_tools(server, name, tool, as_json=as_json)
 
 
 @app.command()
+@with_server
 def call(
+    server: "Server",
     name: Name,
     tool: Annotated[str, typer.Argument(help="The tool, as `endpoints tools` lists it.")],
     arguments: Annotated[str, typer.Argument(help="Its arguments as a JSON object.")] = "{}",
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """Call one tool on the live endpoint, and print what it answers. Exit: 3 where no answer came."""
-    from pipelines.cli.client import Server
     from pipelines.cli.output.endpoint_report import call_tool
 
-    with Server(url, api_key) as server:
-        call_tool(server, name, tool, arguments, as_json=as_json)
+    call_tool(server, name, tool, arguments, as_json=as_json)
 
 
 @app.command(name="list")
-def list_command(as_json: Json = False, url: Url = DEFAULT_URL, api_key: ApiKey = None) -> None:
+@with_server
+def list_command(server: "Server", as_json: Json = False) -> None:
     """List the endpoints of your org, newest first."""
-    from pipelines.cli.client import Server
     from pipelines.cli.output.endpoint_report import print_endpoints
 
-    with Server(url, api_key) as server:
-        print_endpoints(server, as_json=as_json)
+    print_endpoints(server, as_json=as_json)
 
 
 @app.command()
-def rm(name: Name, url: Url = DEFAULT_URL, api_key: ApiKey = None) -> None:
+@with_server
+def rm(server: "Server", name: Name) -> None:
     """Forget an endpoint. Refused while agents bind tools to it."""
-    from pipelines.cli.client import Server
     from pipelines.cli.output.endpoint_report import remove_endpoint
 
-    with Server(url, api_key) as server:
-        remove_endpoint(server, name)
+    remove_endpoint(server, name)

@@ -1,35 +1,21 @@
 """`pipelines odyssey …`: agents, and the simulated tools they use. Each command parses, calls and prints."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pipelines import __version__
+from pipelines.cli.options import DEFAULT_URL, ApiKey, Json, Version, with_server
 from pipelines.wire.names import ENV_RUN_TOKEN
+
+if TYPE_CHECKING:
+    from pipelines.cli.client import Server
 
 app = typer.Typer(
     help="Make an agent, try it and register it; see what its simulated tools do.",
     no_args_is_help=True,
     add_completion=False,
 )
-DEFAULT_URL = "http://127.0.0.1:8420"
-Url = Annotated[str, typer.Option(help="The server.", envvar="PIPELINES_URL")]
-ApiKey = Annotated[
-    str | None, typer.Option(help="[default: the key file in .pipelines]", envvar="PIPELINES_API_KEY")
-]
-Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
-
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(__version__)
-        raise typer.Exit
-
-
-Version = Annotated[
-    bool, typer.Option("--version", help="Show the version.", is_eager=True, callback=_show_version)
-]
 
 
 @app.callback()
@@ -38,7 +24,9 @@ def main(version: Version = False) -> None:
 
 
 @app.command()
+@with_server
 def plan(
+    server: "Server",
     tools: Annotated[Path, typer.Argument(help="tools.json: a tools_schema, or an agent that has one.")],
     state: Annotated[
         Path | None, typer.Argument(help="Whose world: a file of tasks, or state.json: an initial_state.")
@@ -60,8 +48,6 @@ def plan(
         bool, typer.Option("--accept", help="With --write: keep what can be used beside its tool.")
     ] = False,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """Print what each tool will do in the sandbox, as YAML to read, copy, correct and keep."""
     from pipelines.cli.agent.plans import print_plans, seed_for
@@ -70,24 +56,24 @@ def plan(
         print_plans(tools, state, task=task, behavior=behavior, only=tool or [], as_json=as_json)
         return
     from pipelines.cli.agent.write_plans import write_plans
-    from pipelines.cli.client import Server
 
     seed = seed_for(tools, state, task)
-    with Server(url, api_key) as server:
-        write_plans(
-            server,
-            tools,
-            seed,
-            behavior=behavior,
-            only=tool or [],
-            recording=recording,
-            accept=accept,
-            as_json=as_json,
-        )
+    write_plans(
+        server,
+        tools,
+        seed,
+        behavior=behavior,
+        only=tool or [],
+        recording=recording,
+        accept=accept,
+        as_json=as_json,
+    )
 
 
 @app.command()
+@with_server
 def rules(
+    server: "Server",
     dataset_id: Annotated[int, typer.Argument(help="The dataset whose behaviour texts are meant.")],
     propose: Annotated[
         bool, typer.Option("--propose", help="Let the server's model translate what is not read.")
@@ -105,17 +91,11 @@ def rules(
         ),
     ] = None,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """Show what a model made of sentences, and what was decided on it."""
     from pipelines.cli.agent.rules import print_rules
-    from pipelines.cli.client import Server
 
-    with Server(url, api_key) as server:
-        print_rules(
-            server, dataset_id, propose=propose, sentences=sentence or [], accept=accept, as_json=as_json
-        )
+    print_rules(server, dataset_id, propose=propose, sentences=sentence or [], accept=accept, as_json=as_json)
 
 
 @app.command()
@@ -133,27 +113,28 @@ def fidelity(
 
 
 @app.command()
+@with_server
 def record(
+    server: "Server",
     run_ids: Annotated[list[int], typer.Argument(help="Runs whose tools a real backend answered.")],
     directory: Annotated[Path, typer.Option("--dir", help="Where to write the recording.")],
     simulated: Annotated[
         bool, typer.Option("--simulated", help="Also what the simulator answered, marked as that.")
     ] = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """Turn stored runs into a recording that `fidelity` can measure. Simulated runs are refused."""
     from pipelines.cli.agent.record import write_recording
-    from pipelines.cli.client import Server
 
-    write_recording(run_ids, directory, Server(url, api_key), may_be_simulated=simulated)
+    write_recording(server, run_ids, directory, may_be_simulated=simulated)
 
 
 McpClient = Literal["claude-code", "cursor", "codex", "vscode"]
 
 
 @app.command("mcp-config")
+@with_server
 def mcp_config(
+    server: "Server",
     client: Annotated[McpClient, typer.Option(help="Whose configuration.")],
     run: Annotated[int | None, typer.Option(help="The run whose tools it should find.")] = None,
     agent: Annotated[int | None, typer.Option(help="With --task: open a run of this agent.")] = None,
@@ -161,16 +142,12 @@ def mcp_config(
     stdio: Annotated[bool, typer.Option("--stdio", help="Through pipelines-mcp-shim, not HTTP.")] = False,
     name: Annotated[str, typer.Option(help="What the client calls these tools.")] = "odyssey",
     token_env: Annotated[str, typer.Option(help="Variable with the run's token.")] = ENV_RUN_TOKEN,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """Print what to put where so that an MCP client uses the simulated tools of a run."""
     from pipelines.cli.agent.mcp_config import Wanted, print_config
-    from pipelines.cli.client import Server
 
     wanted = Wanted(client=client, name=name, token_env=token_env, is_stdio=stdio)
-    with Server(url, api_key) as server:
-        print_config(server, url, wanted, run_id=run, agent=agent, task=task)
+    print_config(server, wanted, run_id=run, agent=agent, task=task)
 
 
 @app.command()
@@ -295,22 +272,21 @@ def dev(
 
 
 @app.command()
+@with_server
 def register(
+    server: "Server",
     agent: AgentFile = None,
     endpoint_url: Annotated[str | None, typer.Option(help="Where it runs. [default: agent.json's]")] = None,
     directory: Dir = Path(),
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
     token_env: TokenEnv = "AGENT_TOKEN",
 ) -> None:
     """Register the agent of a folder, or a new version of it. Its token is taken from the environment."""
     from pipelines.cli.agent.register import register_and_ping, wait_for
-    from pipelines.cli.client import Server
     from pipelines.cli.project import find_project
 
     project = find_project(directory, agent=agent)
-    wait_for(url)
-    register_and_ping(Server(url, api_key), project, token_variable=token_env, endpoint_url=endpoint_url)
+    wait_for(server.url)
+    register_and_ping(server, project, token_variable=token_env, endpoint_url=endpoint_url)
 
 
 @app.command()

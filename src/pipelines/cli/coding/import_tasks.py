@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from pipelines.cli.client import Server
 from pipelines.cli.coding.scenarios import SCENARIOS
 from pipelines.cli.output.blocks import new_console, print_block, print_title
-from pipelines.cli.output.eval_words import plural
+from pipelines.cli.output.phrases import plural
 from pipelines.cli.progress import stderr
 from pipelines.core.coding.imported import ImportedTask, RefusedTask
 from pipelines.core.results.gate import ExitCode
@@ -25,8 +25,6 @@ STYLES = {"imported": "green", "could be taken": "green", "refused": "red"}
 class Wish:
     """How an import is to go."""
 
-    url: str
-    api_key: str | None
     replace: bool
     is_dry: bool
     as_json: bool
@@ -52,14 +50,14 @@ class Taken:
         }
 
 
-def take_all(wish: Wish, tasks: Sequence[ImportedTask | RefusedTask]) -> None:
+def take_all(server: Server, wish: Wish, tasks: Sequence[ImportedTask | RefusedTask]) -> None:
     """One after the other: each proof runs the task twice."""
     if wish.is_dry:
         _finish(wish, [_foreseen(task) for task in tasks])
         return
     taken: list[Taken] = []
     columns = (TextColumn("proving {task.description}"), BarColumn(), MofNCompleteColumn())
-    with Server(wish.url, wish.api_key) as server, Progress(*columns, console=stderr, transient=True) as bar:
+    with Progress(*columns, console=stderr, transient=True) as bar:
         shown = bar.add_task("", total=len(tasks))
         for task in tasks:
             bar.update(shown, description=task.name)

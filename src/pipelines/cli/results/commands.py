@@ -1,11 +1,14 @@
 """`pipelines ls`, `show`, `exchanges`, `logs`, `review`, `accept`, `open`, `rejudge`, `report`."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pipelines.cli.agent.odyssey import DEFAULT_URL, ApiKey, Json, Url
+from pipelines.cli.options import Json, with_server
+
+if TYPE_CHECKING:
+    from pipelines.cli.client import Server
 
 app = typer.Typer(add_completion=False)
 What = Annotated[
@@ -18,7 +21,9 @@ Full = Annotated[bool, typer.Option("--full", help="Cut nothing short.")]
 
 
 @app.command(name="ls")
+@with_server
 def list_command(
+    server: "Server",
     what: What = "runs",
     batch: Batch = None,
     status: Annotated[
@@ -34,12 +39,9 @@ def list_command(
     agent: Annotated[str | None, typer.Option(help="Only of this agent: its id or name.")] = None,
     limit: Limit = 50,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """List what is there, newest first; the runs of a batch with failures first."""
-    from pipelines.cli.client import Server
-    from pipelines.cli.look.ls import Asked, print_list
+    from pipelines.cli.results.ls import Asked, print_list
 
     asked = Asked(
         batch=batch,
@@ -50,65 +52,60 @@ def list_command(
         agent=agent,
         limit=limit,
     )
-    with Server(url, api_key) as server:
-        print_list(server, what, asked, as_json=as_json)
+    print_list(server, what, asked, as_json=as_json)
 
 
 @app.command(name="show")
+@with_server
 def show_command(
+    server: "Server",
     run: Annotated[str, typer.Argument(help="A run's number, or batch:NUMBER.")],
     full: Full = False,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """Show a run: its verdict with the evidence, what was asked, each call, what changed, what it printed."""
-    from pipelines.cli.client import Server
-    from pipelines.cli.look.show import print_one
+    from pipelines.cli.results.show import print_one
 
-    with Server(url, api_key) as server:
-        print_one(server, run, full=full, as_json=as_json)
+    print_one(server, run, full=full, as_json=as_json)
 
 
 @app.command(name="exchanges")
+@with_server
 def exchanges_command(
+    server: "Server",
     run: Annotated[int, typer.Argument(min=1, help="A run's number.")],
     full: Annotated[bool, typer.Option("--full", help="With all the words.")] = False,
     cassette: Annotated[
         Path | None, typer.Option(help="Write them here, to be played again: recorded:FILE.")
     ] = None,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """Print what models were asked for a run, what they answered and what it cost."""
-    from pipelines.cli.client import Server
     from pipelines.cli.output.exchange_report import print_exchanges
 
-    with Server(url, api_key) as server:
-        print_exchanges(server, run, full=full, cassette=cassette, as_json=as_json)
+    print_exchanges(server, run, full=full, cassette=cassette, as_json=as_json)
 
 
 @app.command(name="logs")
+@with_server
 def logs_command(
+    server: "Server",
     run: Annotated[
         str | None, typer.Argument(help="A run's number, or batch:NUMBER. [default: the newest run]")
     ] = None,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until it has ended.")] = False,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """Print what happened in a run, a line each, and what a code agent printed; of a batch, how runs end."""
-    from pipelines.cli.client import Server
-    from pipelines.cli.look.logs import print_logs
+    from pipelines.cli.results.logs import print_logs
 
-    with Server(url, api_key) as server:
-        print_logs(server, run, follow=follow, as_json=as_json)
+    print_logs(server, run, follow=follow, as_json=as_json)
 
 
 @app.command(name="review")
+@with_server
 def review_command(
+    server: "Server",
     run: Annotated[int | None, typer.Argument(help="Decide this run. [default: all that wait]")] = None,
     verdict: Annotated[
         Literal["pass", "fail"] | None, typer.Option(help="Decide RUN without asking.")
@@ -120,12 +117,9 @@ def review_command(
     batch: Batch = None,
     limit: Limit = 50,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """Decide what the judge could not: lists what waits, shows one at a time, takes pass, fail or skip."""
-    from pipelines.cli.client import Server
-    from pipelines.cli.look.review import Given, review_runs
+    from pipelines.cli.results.review import Given, review_runs
 
     given = Given(
         verdict=verdict.upper() if verdict else None,
@@ -134,47 +128,44 @@ def review_command(
         reviewer=reviewer,
         again=again,
     )
-    with Server(url, api_key) as server:
-        review_runs(server, run, given, batch=batch, limit=limit, as_json=as_json)
+    review_runs(server, run, given, batch=batch, limit=limit, as_json=as_json)
 
 
 @app.command(name="accept")
+@with_server
 def accept_command(
+    server: "Server",
     run: Annotated[int, typer.Argument(min=1, help="A run that was right.")],
     yes: Annotated[bool, typer.Option("--yes", help="Save without asking.")] = False,
     note: Annotated[str | None, typer.Option(help="Why, kept with the oracle.")] = None,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """Accept a run as right: show the oracle that it proves, and make it its task's."""
-    from pipelines.cli.client import Server
-    from pipelines.cli.look.accept import accept_run
+    from pipelines.cli.results.accept import accept_run
 
-    with Server(url, api_key) as server:
-        accept_run(server, run, note=note, is_agreed=yes, as_json=as_json)
+    accept_run(server, run, note=note, is_agreed=yes, as_json=as_json)
 
 
 @app.command(name="open")
+@with_server
 def open_command(
+    server: "Server",
     page: Annotated[
         str | None, typer.Argument(help="Where it leads, such as runs/17. [default: home]")
     ] = None,
     browser: Annotated[bool, typer.Option("--browser", help="Open it here.")] = False,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """Print a link that signs a browser in to the server's pages. It works once, for 10 minutes."""
-    from pipelines.cli.client import Server
-    from pipelines.cli.look.open import open_pages
+    from pipelines.cli.results.open import open_pages
 
-    with Server(url, api_key) as server:
-        open_pages(server, url, page, in_browser=browser, as_json=as_json)
+    open_pages(server, page, in_browser=browser, as_json=as_json)
 
 
 @app.command(name="rejudge")
+@with_server
 def rejudge_command(
+    server: "Server",
     batch: Annotated[int, typer.Argument(min=1, help="The batch whose runs are judged again.")],
     own_oracle: Annotated[
         bool, typer.Option("--own-oracle", help="By the oracle each run was given, not its task's present.")
@@ -199,48 +190,40 @@ def rejudge_command(
         ),
     ] = False,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """Judge a batch's stored runs again, by the present oracles of their tasks. No agent is called."""
-    from pipelines.cli.client import Server
-    from pipelines.cli.look.rejudge import rejudge, rejudged_by
+    from pipelines.cli.results.rejudge import rejudge, rejudged_by
 
     by = rejudged_by(model=model, rubric=rubric, is_beside=beside, is_strict=strict_honesty)
-    with Server(url, api_key) as server:
-        rejudge(server, batch, by, own_oracle=own_oracle, as_json=as_json)
+    rejudge(server, batch, by, own_oracle=own_oracle, as_json=as_json)
 
 
 @app.command(name="judges")
+@with_server
 def judges_command(
+    server: "Server",
     batch: Annotated[int | None, typer.Argument(min=1, help="A batch: who has read its runs.")] = None,
     compare: Annotated[
         tuple[str, str] | None, typer.Option(help="Two of them, as model@prompt version.", metavar="A B")
     ] = None,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """How far people agree with the judge models; of a batch, who has read it, and where two differ."""
-    from pipelines.cli.client import Server
-    from pipelines.cli.look.judges import show_judges
+    from pipelines.cli.results.judges import show_judges
 
-    with Server(url, api_key) as server:
-        show_judges(server, batch, compare, as_json=as_json)
+    show_judges(server, batch, compare, as_json=as_json)
 
 
 @app.command(name="report")
+@with_server
 def report_command(
+    server: "Server",
     batch: Annotated[int, typer.Argument(min=1, help="The batch.")],
     html: Annotated[Path, typer.Option(help="The file to write.")],
     max_mb: Annotated[int, typer.Option(min=1, max=50, help="Megabytes it may have.")] = 20,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Write it without asking.")] = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """Write a batch as one HTML file: table, traces, heatmap. Says first what it holds, and asks."""
-    from pipelines.cli.client import Server
-    from pipelines.cli.look.report import write_report
+    from pipelines.cli.results.report import write_report
 
-    with Server(url, api_key) as server:
-        write_report(server, batch, html, max_mb=max_mb, is_agreed=yes)
+    write_report(server, batch, html, max_mb=max_mb, is_agreed=yes)

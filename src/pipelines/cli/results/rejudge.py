@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from pipelines.cli.client import Server
 from pipelines.cli.files import stop
 from pipelines.cli.output.blocks import new_console, print_block
-from pipelines.cli.output.eval_words import plural
+from pipelines.cli.output.phrases import plural
 from pipelines.cli.progress import stderr
 from pipelines.core.text.problems import Refused
 from pipelines.core.text.yaml_text import read_yaml
