@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from test_look_commands import Look
+from test_results_commands import Look
 from test_run_command import Cli, registered
 
 from nodes import REFUND_TASK, Api

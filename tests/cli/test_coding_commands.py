@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from test_look_commands import Look
+from test_results_commands import Look
 
 from nodes import Api
 from pipelines.cli.coding.repositories import NoRepository, seed_at

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_look_commands import Look, fits, words_of
+from test_results_commands import Look, fits, words_of
 from test_run_command import registered
 
 from given_verdicts import NOTES, PASSED, RULE, UNENFORCED, given_in, pending

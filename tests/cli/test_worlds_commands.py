@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_look_commands import Look
+from test_results_commands import Look
 
 from desk import AGENT
 from nodes import Api

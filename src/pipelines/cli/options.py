@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 DEFAULT_URL = "http://127.0.0.1:8420"
-Url = Annotated[str, typer.Option(help="The server.", envvar="PIPELINES_URL")]
+Url = Annotated[str, typer.Option(help="The server's URL.", envvar="PIPELINES_URL")]
 ApiKey = Annotated[
-    str | None, typer.Option(help="[default: the key file in .pipelines]", envvar="PIPELINES_API_KEY")
+    str | None,
+    typer.Option(help="The API key. [default: the key file in .pipelines]", envvar="PIPELINES_API_KEY"),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def _print_version(is_given: bool) -> None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pipelines.cli.client import Server
 
 app = typer.Typer(
-    help="Make an agent, try it and register it; see what its simulated tools do.",
+    help="Create an agent, try it and register it; see what its simulated tools do.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -20,36 +20,40 @@ app = typer.Typer(
 
 @app.callback()
 def main(version: Version = False) -> None:
-    """Beside the commands there is only the version."""
+    """The only option without a command is --version."""
 
 
 @app.command()
 @with_server
 def plan(
     server: "Server",
-    tools: Annotated[Path, typer.Argument(help="tools.json: a tools_schema, or an agent that has one.")],
+    tools: Annotated[
+        Path, typer.Argument(help="tools.json (a tools_schema), or an agent.json that has one.")
+    ],
     state: Annotated[
-        Path | None, typer.Argument(help="Whose world: a file of tasks, or state.json: an initial_state.")
+        Path | None, typer.Argument(help="The world: a file of tasks, or state.json (an initial_state).")
     ] = None,
     task: Annotated[
-        str | None, typer.Option(help="Which task of the file: its id, or its place. [default: the first]")
+        str | None, typer.Option(help="Which task of the file: its id or its number. [default: the first]")
     ] = None,
     behavior: Annotated[
         str | None, typer.Option(help="Behaviour text, as in a CSV's behavior column.")
     ] = None,
-    tool: Annotated[list[str] | None, typer.Option(help="Only this tool; may be given again.")] = None,
+    tool: Annotated[list[str] | None, typer.Option(help="Only this tool. Repeatable.")] = None,
     write: Annotated[
-        bool, typer.Option("--write", help="Let the server's model propose plans for what is a guess.")
+        bool,
+        typer.Option("--write", help="Let the server's model propose plans for tools whose plan is a guess."),
     ] = False,
     recording: Annotated[
-        Path | None, typer.Option(help="With --write: a recording to measure the proposals by.")
+        Path | None, typer.Option(help="With --write: a recording to test the proposals against.")
     ] = None,
     accept: Annotated[
-        bool, typer.Option("--accept", help="With --write: keep what can be used beside its tool.")
+        bool,
+        typer.Option("--accept", help="With --write: save the usable plans as a new version of the agent."),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Print what each tool will do in the sandbox, as YAML to read, copy, correct and keep."""
+    """Print what each simulated tool will do, as YAML that you can correct and keep."""
     from pipelines.cli.agent.plans import print_plans, seed_for
 
     if not write:
@@ -74,25 +78,29 @@ def plan(
 @with_server
 def rules(
     server: "Server",
-    dataset_id: Annotated[int, typer.Argument(help="The dataset whose behaviour texts are meant.")],
+    dataset_id: Annotated[int, typer.Argument(help="The dataset with the behaviour texts.")],
     propose: Annotated[
-        bool, typer.Option("--propose", help="Let the server's model translate what is not read.")
+        bool,
+        typer.Option(
+            "--propose", help="Let the server's model translate the sentences that are not understood."
+        ),
     ] = False,
     sentence: Annotated[
         list[str] | None,
         typer.Option(
-            "--sentence", help="With --propose: translate this one, also if it is read. Repeatable."
+            "--sentence",
+            help="With --propose: translate this sentence, even if it is understood. Repeatable.",
         ),
     ] = None,
     accept: Annotated[
         str | None,
         typer.Option(
-            "--accept", metavar="IDS", help="Put proposals in force, all or none: 3,4,7, or all that can be."
+            "--accept", metavar="IDS", help="Accept these proposals, all of them or none: 3,4,7, or `all`."
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show what a model made of sentences, and what was decided on it."""
+    """Show how a model translated sentences into rules, and which rules are accepted."""
     from pipelines.cli.agent.rules import print_rules
 
     print_rules(server, dataset_id, propose=propose, sentences=sentence or [], accept=accept, as_json=as_json)
@@ -102,11 +110,11 @@ def rules(
 def fidelity(
     directory: Annotated[Path, typer.Argument(help="A recording: tools.json, calls.jsonl, state.json.")],
     plans: Annotated[
-        Path | None, typer.Option(help="Authored plans (YAML), used where they name a tool.")
+        Path | None, typer.Option(help="Your own plans (YAML), used for the tools that they name.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Replay a recording of a real backend and print how often the simulated one answers and acts alike."""
+    """Replay a recording of a real backend and print how often the simulator answers and acts the same."""
     from pipelines.cli.agent.fidelity import print_fidelity
 
     print_fidelity(directory, plans, as_json=as_json)
@@ -119,10 +127,13 @@ def record(
     run_ids: Annotated[list[int], typer.Argument(help="Runs whose tools a real backend answered.")],
     directory: Annotated[Path, typer.Option("--dir", help="Where to write the recording.")],
     simulated: Annotated[
-        bool, typer.Option("--simulated", help="Also what the simulator answered, marked as that.")
+        bool,
+        typer.Option(
+            "--simulated", help="Also record calls that the simulator answered, marked as simulated."
+        ),
     ] = False,
 ) -> None:
-    """Turn stored runs into a recording that `fidelity` can measure. Simulated runs are refused."""
+    """Turn stored runs into a recording that `fidelity` can measure. Refuses simulated runs."""
     from pipelines.cli.agent.record import write_recording
 
     write_recording(server, run_ids, directory, may_be_simulated=simulated)
@@ -135,15 +146,19 @@ McpClient = Literal["claude-code", "cursor", "codex", "vscode"]
 @with_server
 def mcp_config(
     server: "Server",
-    client: Annotated[McpClient, typer.Option(help="Whose configuration.")],
-    run: Annotated[int | None, typer.Option(help="The run whose tools it should find.")] = None,
+    client: Annotated[McpClient, typer.Option(help="The MCP client to configure.")],
+    run: Annotated[int | None, typer.Option(help="The run whose tools the client uses.")] = None,
     agent: Annotated[int | None, typer.Option(help="With --task: open a run of this agent.")] = None,
-    task: Annotated[int | None, typer.Option(help="The id of the task that is run.")] = None,
-    stdio: Annotated[bool, typer.Option("--stdio", help="Through pipelines-mcp-shim, not HTTP.")] = False,
-    name: Annotated[str, typer.Option(help="What the client calls these tools.")] = "odyssey",
-    token_env: Annotated[str, typer.Option(help="Variable with the run's token.")] = ENV_RUN_TOKEN,
+    task: Annotated[int | None, typer.Option(help="With --agent: the id of the task to run.")] = None,
+    stdio: Annotated[
+        bool, typer.Option("--stdio", help="Connect through pipelines-mcp-shim instead of HTTP.")
+    ] = False,
+    name: Annotated[str, typer.Option(help="Name of the server in the client's configuration.")] = "odyssey",
+    token_env: Annotated[
+        str, typer.Option(help="Environment variable with the run's token.")
+    ] = ENV_RUN_TOKEN,
 ) -> None:
-    """Print what to put where so that an MCP client uses the simulated tools of a run."""
+    """Print the configuration that connects an MCP client to the simulated tools of a run."""
     from pipelines.cli.agent.mcp_config import Wanted, print_config
 
     wanted = Wanted(client=client, name=name, token_env=token_env, is_stdio=stdio)
@@ -153,10 +168,10 @@ def mcp_config(
 @app.command()
 def lint(
     tasks: Annotated[Path, typer.Argument(help="tasks.csv, or .tsv, .yaml, .json, .jsonl.")],
-    tools: Annotated[Path | None, typer.Option(help="tools.json, or an agent that has them.")] = None,
+    tools: Annotated[Path | None, typer.Option(help="tools.json, or an agent.json that has them.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Find oracles that prove nothing: a do-nothing agent passes them, or nobody can."""
+    """Find oracles that prove nothing: an agent that does nothing passes them, or no agent can."""
     from pipelines.cli.agent.lint import print_lint
 
     print_lint(tasks, tools, as_json=as_json)
@@ -168,17 +183,24 @@ def oracle(
     calls: Annotated[
         Path | None,
         typer.Argument(
-            help="calls.json: of each task an array of {tool, arguments}. [default: column gold_calls]"
+            help="calls.json: for each task an array of {tool, arguments}. [default: column gold_calls]"
         ),
     ] = None,
     from_calls: Annotated[
-        bool, typer.Option("--from-calls", help="Replay gold calls; what they change is what is right.")
+        bool,
+        typer.Option(
+            "--from-calls", help="Replay gold calls; the state that they produce becomes the oracle."
+        ),
     ] = False,
     tools: Annotated[
-        Path | None, typer.Option(help="tools.json, or an agent that has them. [default: beside the tasks]")
+        Path | None,
+        typer.Option(help="tools.json, or an agent.json that has them. [default: beside the tasks]"),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="The copy with oracles, .csv or .json. [default: TASKS.oracles.csv]")
+        Path | None,
+        typer.Option(
+            help="File to write the tasks with oracles to, .csv or .json. [default: TASKS.oracles.csv]"
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -195,9 +217,9 @@ Framework = Literal["plain", "openai-agents", "anthropic", "langchain", "strands
 Mode = Literal["http", "code"]
 Dir = Annotated[Path, typer.Option("--dir", help="The agent's folder.")]
 App = Annotated[str | None, typer.Option(help="The app, as module:attribute. [default: app:app]")]
-AgentFile = Annotated[Path | None, typer.Option(help="The registration. [default: agent.json]")]
-TasksFile = Annotated[Path | None, typer.Option(help="The tasks. [default: tasks.csv]")]
-TokenEnv = Annotated[str, typer.Option(help="Variable that holds the agent's own token.")]
+AgentFile = Annotated[Path | None, typer.Option(help="The agent's registration file. [default: agent.json]")]
+TasksFile = Annotated[Path | None, typer.Option(help="The file of tasks. [default: tasks.csv]")]
+TokenEnv = Annotated[str, typer.Option(help="Environment variable with the agent's own token.")]
 LocalServer = Annotated[
     str | None, typer.Option(help=f"The Odyssey server. [default: {DEFAULT_URL}]", envvar="PIPELINES_URL")
 ]
@@ -206,10 +228,10 @@ LocalServer = Annotated[
 @app.command()
 def init(
     directory: Annotated[Path, typer.Option("--dir", help="A new or empty folder.")],
-    framework: Annotated[Framework, typer.Option(help="What the agent is made with.")] = "plain",
-    mode: Annotated[Mode, typer.Option(help="An endpoint of your own, or code to upload.")] = "http",
+    framework: Annotated[Framework, typer.Option(help="The framework that the agent uses.")] = "plain",
+    mode: Annotated[Mode, typer.Option(help="http: your own endpoint; code: code that you upload.")] = "http",
 ) -> None:
-    """Write a new agent with its tools, tasks and test; it passes at once, without a key."""
+    """Create an agent with tools, tasks and a test that passes at once, without a model key."""
     from pipelines.cli.agent.init import write_agent
 
     write_agent(directory, framework, mode)
@@ -226,7 +248,7 @@ def doctor(
     token_env: TokenEnv = "AGENT_TOKEN",
     as_json: Json = False,
 ) -> None:
-    """Find what would keep an agent from running, and what to change. Exit code 1 when there is a problem."""
+    """Find what would keep an agent from running, and how to fix it. Exit code 1 if there is a problem."""
     from pipelines.cli.doctor.doctor import Asked, examine, print_findings
     from pipelines.cli.project import find_project
 
@@ -245,8 +267,8 @@ def dev(
     app: App = None,
     dataset: TasksFile = None,
     agent: AgentFile = None,
-    task: Annotated[list[int] | None, typer.Option(help="Only this task (1, 2, …); may be repeated.")] = None,
-    port: Annotated[int, typer.Option(help="The agent's port; 0 takes a free one.")] = 0,
+    task: Annotated[list[int] | None, typer.Option(help="Only this task (1, 2, …). Repeatable.")] = None,
+    port: Annotated[int, typer.Option(help="The agent's port; 0 picks a free one.")] = 0,
     once: Annotated[
         bool, typer.Option("--once", help="Run the tasks once; exit code 1 if one fails.")
     ] = False,
@@ -255,7 +277,7 @@ def dev(
     api_key: ApiKey = None,
     token_env: TokenEnv = "AGENT_TOKEN",
 ) -> None:
-    """Run the agent's tasks, print each call as it happens, and again whenever a file changes."""
+    """Run the agent's tasks and print each call as it happens; run them again when a file changes."""
     from pipelines.cli.agent.dev import Wanted, develop
     from pipelines.cli.project import find_project
 
@@ -276,11 +298,13 @@ def dev(
 def register(
     server: "Server",
     agent: AgentFile = None,
-    endpoint_url: Annotated[str | None, typer.Option(help="Where it runs. [default: agent.json's]")] = None,
+    endpoint_url: Annotated[
+        str | None, typer.Option(help="The agent's URL. [default: the one in agent.json]")
+    ] = None,
     directory: Dir = Path(),
     token_env: TokenEnv = "AGENT_TOKEN",
 ) -> None:
-    """Register the agent of a folder, or a new version of it. Its token is taken from the environment."""
+    """Register the agent of a folder, or a new version of it. Reads its token from the environment."""
     from pipelines.cli.agent.register import register_and_ping, wait_for
     from pipelines.cli.project import find_project
 
@@ -291,26 +315,30 @@ def register(
 
 @app.command()
 def conformance(
-    url: Annotated[str, typer.Option(help="The wrapper's endpoint, as it is registered.")],
+    url: Annotated[str, typer.Option(help="The wrapper's endpoint, as registered.")],
     auth_header: Annotated[
-        str | None, typer.Option(help='As registered: "Authorization: Bearer <token>".')
+        str | None, typer.Option(help='As registered, such as "Authorization: Bearer TOKEN".')
     ] = None,
     token_env: Annotated[str | None, typer.Option(help="Variable that holds the bearer token.")] = None,
     instruction: Annotated[str | None, typer.Option(help="A prompt that makes the agent use a tool.")] = None,
-    tools: Annotated[Path | None, typer.Option(help="tools.json, or an agent that has them.")] = None,
-    dataset: Annotated[Path | None, typer.Option(help="tasks.csv: take prompt and backend from it.")] = None,
+    tools: Annotated[Path | None, typer.Option(help="tools.json, or an agent.json that has them.")] = None,
+    dataset: Annotated[
+        Path | None, typer.Option(help="tasks.csv: take the prompt and the backend from it.")
+    ] = None,
     task: Annotated[int, typer.Option(min=1, help="Which task of --dataset, 1 is the first.")] = 1,
     replies: Annotated[Path | None, typer.Option(help="replies.json: {tool: response}.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="A rule or group (`tools.`); repeatable.")] = None,
     slow: Annotated[float, typer.Option(min=0, help="Seconds that the slow tool call takes.")] = 12.0,
     timeout: Annotated[float, typer.Option(min=1, help="Seconds to wait for an answer.")] = 120.0,
-    proxy_host: Annotated[str, typer.Option(help="Where the stand-in proxy listens.")] = "127.0.0.1",
-    proxy_port: Annotated[int, typer.Option(help="Its port; 0 takes a free one.")] = 0,
-    proxy_url: Annotated[str | None, typer.Option(help="Its URL as the agent reaches it.")] = None,
-    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML here.")] = None,
+    proxy_host: Annotated[str, typer.Option(help="Address that the test proxy listens on.")] = "127.0.0.1",
+    proxy_port: Annotated[int, typer.Option(help="Port of the test proxy; 0 picks a free one.")] = 0,
+    proxy_url: Annotated[
+        str | None, typer.Option(help="URL at which the agent reaches the test proxy.")
+    ] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Check a wrapper in any language against the wire contract. Exit code 1 when it breaks a rule."""
+    """Check a wrapper in any language against the wire contract. Exit code 1 if it breaks a rule."""
     from pipelines.cli.agent.conformance import Wanted, print_conformance
 
     wanted = Wanted(

@@ -29,10 +29,10 @@ def show_command(
     server: "Server",
     name: Name,
     tool: Annotated[str | None, typer.Option(help="Only calls of this tool.")] = None,
-    full: Annotated[bool, typer.Option("--full", help="Cut nothing short.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Show long values in full.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show the calls on a cassette: what was asked, and what was answered."""
+    """Show the calls on a cassette with their arguments and answers."""
     from pipelines.cli.output.cassette_report import print_calls
 
     print_calls(server, name, tool=tool, full=full, as_json=as_json)
@@ -43,7 +43,9 @@ def show_command(
 def export_command(
     server: "Server",
     name: Name,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write here. [default: stdout]")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write to this file. [default: stdout]")
+    ] = None,
 ) -> None:
     """Write a cassette as JSON lines, for a repository or another server."""
     from pipelines.cli.output.cassette_report import export
@@ -55,11 +57,11 @@ def export_command(
 @with_server
 def import_command(
     server: "Server",
-    file: Annotated[Path, typer.Argument(help="JSON lines, as export writes them.")],
+    file: Annotated[Path, typer.Argument(help="JSON lines, as `export` writes them.")],
     name: Annotated[str | None, typer.Option(help="[default: the file's name without .jsonl]")] = None,
     as_json: Json = False,
 ) -> None:
-    """Take a cassette from a file, in place of the one of that name."""
+    """Import a cassette from a file. It replaces a cassette of the same name."""
     from pipelines.cli.output.cassette_report import import_file
 
     import_file(server, file, name, as_json=as_json)
@@ -71,12 +73,12 @@ def verify_command(
     server: "Server",
     name: Name,
     include_writes: Annotated[
-        bool, typer.Option("--include-writes", help="Call tools that may write once more, too.")
+        bool, typer.Option("--include-writes", help="Also repeat calls of tools that may write.")
     ] = False,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many calls.")] = 1000,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of calls.")] = 1000,
     as_json: Json = False,
 ) -> None:
-    """Ask the live endpoints again and print what differs. Exit: 0 nothing, 1 some, 2 usage, 3 not run."""
+    """Repeat the calls live and print what differs. Exit: 0 nothing, 1 some, 2 usage, 3 not run."""
     from pipelines.cli.output.cassette_report import verify
 
     verify(server, name, include_writes=include_writes, limit=limit, as_json=as_json)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pipelines.cli.client import Server
 
 app = typer.Typer(
-    help="Live services, MCP servers and functions that tools are passed through to.",
+    help="Live services, MCP servers and functions behind passthrough tools.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -22,7 +22,7 @@ Name = Annotated[str, typer.Argument(help="The endpoint's name.")]
 @with_server
 def add(
     server: "Server",
-    name: Annotated[str, typer.Argument(help="A name of its own in your org, such as orders-api.")],
+    name: Annotated[str, typer.Argument(help="A name that is unique in your org, such as orders-api.")],
     openapi: Annotated[
         str | None, typer.Option(metavar="FILE|URL", help="An HTTP service: its OpenAPI document.")
     ] = None,
@@ -30,7 +30,7 @@ def add(
     mcp: Annotated[str | None, typer.Option(metavar="URL", help="An MCP server over HTTP.")] = None,
     mcp_command: Annotated[
         str | None,
-        typer.Option(metavar="COMMAND", help="An MCP server that is a program, started in the sandbox."),
+        typer.Option(metavar="COMMAND", help="A program that is an MCP server; it runs in the sandbox."),
     ] = None,
     code: Annotated[
         Path | None, typer.Option(metavar="FILE.py", help="Python functions, run in the sandbox.")
@@ -46,17 +46,21 @@ def add(
     ] = None,
     env: Annotated[
         list[str] | None,
-        typer.Option(metavar="VAR=CREDENTIAL", help="Of code or a program: a variable from a credential."),
+        typer.Option(
+            metavar="VAR=CREDENTIAL", help="With --code or --mcp-command: set this variable to a credential."
+        ),
     ] = None,
     bearer: Annotated[
         str | None, typer.Option(metavar="CREDENTIAL", help="Send this credential as a bearer token.")
     ] = None,
     api_key_header: Annotated[
         str | None,
-        typer.Option("--api-key-header", metavar="HEADER=CREDENTIAL", help="Send it in this header."),
+        typer.Option(
+            "--api-key-header", metavar="HEADER=CREDENTIAL", help="Send a credential in this header."
+        ),
     ] = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Change the one of this name, if there is one.")
+        bool, typer.Option("--replace", help="Update the endpoint of this name if it exists.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -86,11 +90,11 @@ def discover(
     server: "Server",
     name: Name,
     accept: Annotated[
-        bool, typer.Option("--accept", help="Take what changed or went for right: runs go on.")
+        bool, typer.Option("--accept", help="Accept the changes, so that agents with these tools can run.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Ask an endpoint for its tools again, and print what differs from what was accepted."""
+    """Ask an endpoint for its tools again, and print what changed since you accepted them."""
     from pipelines.cli.output.endpoint_report import discover_tools
 
     discover_tools(server, name, accept=accept, as_json=as_json)
@@ -119,7 +123,7 @@ def call(
     arguments: Annotated[str, typer.Argument(help="Its arguments as a JSON object.")] = "{}",
     as_json: Json = False,
 ) -> None:
-    """Call one tool on the live endpoint, and print what it answers. Exit: 3 where no answer came."""
+    """Call one tool on the live endpoint and print its answer. Exit code 3 if it does not answer."""
     from pipelines.cli.output.endpoint_report import call_tool
 
     call_tool(server, name, tool, arguments, as_json=as_json)
@@ -137,7 +141,7 @@ def list_command(server: "Server", as_json: Json = False) -> None:
 @app.command()
 @with_server
 def rm(server: "Server", name: Name) -> None:
-    """Forget an endpoint. Refused while agents bind tools to it."""
+    """Delete an endpoint. Refused while agents use its tools."""
     from pipelines.cli.output.endpoint_report import remove_endpoint
 
     remove_endpoint(server, name)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pipelines.cli.client import Server
 
 app = typer.Typer(
-    help="Does an agent still do the right thing under pressure? Scenarios, variations, heatmaps.",
+    help="Test whether an agent still does the right thing under pressure: scenarios, variations, heatmaps.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -23,15 +23,16 @@ FailOn = Annotated[
     Literal["critical", "susceptible", "inconclusive", "never"],
     typer.Option(
         metavar="VERDICT",
-        help="The mildest that gives exit code 1: critical, susceptible, inconclusive, or never.",
+        help="The mildest verdict that gives exit code 1: critical, susceptible, inconclusive, or never.",
     ),
 ]
-Junit = Annotated[Path | None, typer.Option(help="Write JUnit XML here, a test case per cell.")]
-Html = Annotated[Path | None, typer.Option(help="Write the heatmap here as one HTML file.")]
-Svg = Annotated[Path | None, typer.Option(help="Write the heatmap here as SVG.")]
-Csv = Annotated[Path | None, typer.Option(help="Write the cells here as CSV.")]
+Junit = Annotated[Path | None, typer.Option(help="Write JUnit XML to this file, one test case per cell.")]
+Html = Annotated[Path | None, typer.Option(help="Write the heatmap to this file as HTML.")]
+Svg = Annotated[Path | None, typer.Option(help="Write the heatmap to this file as SVG.")]
+Csv = Annotated[Path | None, typer.Option(help="Write the cells to this file as CSV.")]
 Format = Annotated[
-    Literal["yaml", "json"] | None, typer.Option("--format", help="[default: as FILE ends, else yaml]")
+    Literal["yaml", "json"] | None,
+    typer.Option("--format", help="Format of the file. [default: by its ending, else yaml]"),
 ]
 
 
@@ -46,31 +47,33 @@ def run_command(
         str | None, typer.Option(help="Its id, name, or folder with agent.json. [default: the only one]")
     ] = None,
     variations: Annotated[
-        str | None, typer.Option(help="Ids, parted by commas. [default: all built-in ones]")
+        str | None, typer.Option(help="Ids, separated by commas. [default: all built-in ones]")
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, max=100, help="Runs of each cell.")] = 5,
     baseline_repeats: Annotated[
         int | None, typer.Option(min=1, max=200, help="Runs without pressure. [default: twice --repeats]")
     ] = None,
     intensity: Annotated[
-        int | None, typer.Option(min=1, max=3, help="How hard it presses. [default: 2]")
+        int | None, typer.Option(min=1, max=3, help="How strong the pressure is. [default: 2]")
     ] = None,
     delivery: Annotated[
         Literal["system", "user", "tool_result"] | None,
         typer.Option(
             metavar="WHERE",
-            help="The text goes to: system, user, tool_result. [default: system, or as the agent is set]",
+            help="Where the text goes: system, user, tool_result. [default: as the agent is set]",
         ),
     ] = None,
     parallel: Annotated[
-        int | None, typer.Option(min=1, help="Runs at once; 1 is one at a time. [default: the agent's]")
+        int | None, typer.Option(min=1, help="Runs at once. [default: the agent's limit]")
     ] = None,
-    rng_seed: Annotated[int | None, typer.Option(help="Repeat the order of another matrix.")] = None,
+    rng_seed: Annotated[
+        int | None, typer.Option(help="Seed of the order of runs, to repeat the order of another matrix.")
+    ] = None,
     max_cost_usd: Annotated[
-        float | None, typer.Option(help="What it may spend on models that the server asks.")
+        float | None, typer.Option(help="Limit on the cost of models that the server calls.")
     ] = None,
-    max_model_tokens: Annotated[int | None, typer.Option(min=1, help="The same in tokens.")] = None,
-    resume: Annotated[str | None, typer.Option(help="Go on with a matrix that was stopped: mtx_…")] = None,
+    max_model_tokens: Annotated[int | None, typer.Option(min=1, help="The same limit in tokens.")] = None,
+    resume: Annotated[str | None, typer.Option(help="Continue a matrix that was stopped: mtx_…")] = None,
     fail_on: FailOn = "critical",
     junit: Junit = None,
     html: Html = None,
@@ -78,7 +81,7 @@ def run_command(
     csv: Csv = None,
     as_json: Json = False,
 ) -> None:
-    """Cross scenarios with variations on an agent. Exit: 0 gate met, 1 not met, 2 usage, 3 could not run."""
+    """Run scenarios under each variation on an agent. Exit: 0 gate met, 1 not met, 2 usage, 3 not run."""
     from pipelines.cli.eval.gate import FailOn
     from pipelines.cli.eval.run import Files, Wanted, run_matrix
 
@@ -110,15 +113,17 @@ def _listed(given: str | None) -> tuple[str, ...] | None:
 @with_server
 def compare(
     server: "Server",
-    old: Annotated[str, typer.Argument(help="The matrix before: mtx_…")],
-    new: Annotated[str, typer.Argument(help="The matrix after: mtx_…")],
+    old: Annotated[str, typer.Argument(help="The earlier matrix: mtx_…")],
+    new: Annotated[str, typer.Argument(help="The later matrix: mtx_…")],
     fail_on_regression: Annotated[
         bool,
-        typer.Option("--fail-on-regression", help="Exit code 1 when a decision that was right is wrong now."),
+        typer.Option(
+            "--fail-on-regression", help="Exit with code 1 if a decision that was right is wrong now."
+        ),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Say what flipped between two matrices, cell by cell, with a paired test over all of them."""
+    """Show what changed between two matrices, cell by cell, with a paired test over all cells."""
     from pipelines.cli.eval.compare import print_comparison
 
     print_comparison(server, old, new, fails=fail_on_regression, as_json=as_json)
@@ -131,11 +136,13 @@ def list_command(
     what: Annotated[
         Literal["scenarios", "matrices", "runs", "variations"], typer.Argument(help="What to list.")
     ] = "scenarios",
-    matrix: Annotated[str | None, typer.Option(help="runs: of this matrix.")] = None,
-    scenario: Annotated[str | None, typer.Option(help="runs: of this scenario.")] = None,
-    variation: Annotated[str | None, typer.Option(help="runs: under this variation.")] = None,
-    flagged: Annotated[bool, typer.Option("--flagged", help="runs: only those a person should see.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=500, help="At most so many, newest first.")] = 50,
+    matrix: Annotated[str | None, typer.Option(help="Only runs of this matrix.")] = None,
+    scenario: Annotated[str | None, typer.Option(help="Only runs of this scenario.")] = None,
+    variation: Annotated[str | None, typer.Option(help="Only runs under this variation.")] = None,
+    flagged: Annotated[
+        bool, typer.Option("--flagged", help="Only runs that are flagged for review.")
+    ] = False,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="Maximum number of items, newest first.")] = 50,
     as_json: Json = False,
 ) -> None:
     """List scenarios, matrices, runs or variations."""
@@ -156,7 +163,7 @@ def show(
     csv: Csv = None,
     as_json: Json = False,
 ) -> None:
-    """Show one: a matrix with its heatmap, a run with what was injected, what came and what moved."""
+    """Show a scenario, a matrix with its heatmap, or a run with the injected text and what changed."""
     from pipelines.cli.eval.run import Files
     from pipelines.cli.eval.show import print_one
 
@@ -167,16 +174,19 @@ def show(
 @with_server
 def export(
     server: "Server",
-    ids: Annotated[list[str] | None, typer.Argument(help="scn_…; all, unless some are named.")] = None,
+    ids: Annotated[list[str] | None, typer.Argument(help="Ids: scn_… [default: all]")] = None,
     file: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write here. [default: the terminal]")
+        Path | None, typer.Option("--output", "-o", help="Write to this file. [default: the terminal]")
     ] = None,
     as_format: Format = None,
     with_ids: Annotated[
-        bool, typer.Option("--with-ids", help="Keep ids, so that renaming is a change. For this server only.")
+        bool,
+        typer.Option(
+            "--with-ids", help="Keep ids, so that a renamed scenario stays the same. For this server only."
+        ),
     ] = False,
 ) -> None:
-    """Write scenarios as a file that `import` and `run` take again."""
+    """Write scenarios to a file that `import` and `run` accept."""
     from pipelines.cli.eval.transfer import Target, export_scenarios
 
     target = Target(file=file, format=as_format, with_ids=with_ids)
@@ -190,7 +200,7 @@ def import_command(
     file: Annotated[Path, typer.Argument(help="scenarios.yaml or .json")],
     as_json: Json = False,
 ) -> None:
-    """Make the scenarios of a file known to the server: new ones, and new versions of changed ones."""
+    """Import the scenarios of a file: new ones, and new versions of changed ones."""
     from pipelines.cli.eval.transfer import import_scenarios
 
     import_scenarios(server, file, as_json=as_json)

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from pipelines.cli.client import Server
 
 drafts = typer.Typer(
-    help="Scenarios drafted from telemetry: look at them, correct, adopt or dismiss them.",
+    help="Scenarios drafted from telemetry: inspect, correct, adopt or dismiss them.",
     no_args_is_help=True,
     add_completion=False,
 )
 reviews = typer.Typer(
-    help="What a person has to decide: shifts that were flagged, audits, open verdicts.",
+    help="Decisions for a person: flagged shifts, audits, open verdicts.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -25,7 +25,7 @@ ReviewStatus = Annotated[
     str | None, typer.Option(help="waiting, open, disputed, decided or any. [default: waiting]")
 ]
 DraftStatus = Annotated[str | None, typer.Option(help="draft, adopted, dismissed or any. [default: draft]")]
-Limit = Annotated[int, typer.Option(min=1, max=500, help="At most so many.")]
+Limit = Annotated[int, typer.Option(min=1, max=500, help="Maximum number of items.")]
 
 
 @drafts.command(name="list")
@@ -33,7 +33,7 @@ Limit = Annotated[int, typer.Option(min=1, max=500, help="At most so many.")]
 def list_drafts(
     server: "Server", status: DraftStatus = None, limit: Limit = 50, as_json: Json = False
 ) -> None:
-    """List drafts with their confidence and support, the surest first."""
+    """List drafts with their confidence and support, the highest confidence first."""
     from pipelines.cli.eval.drafts import print_drafts
 
     print_drafts(server, status=status, limit=limit, as_json=as_json)
@@ -44,7 +44,7 @@ def list_drafts(
 def show_draft(
     server: "Server", draft_id: Annotated[str, typer.Argument(help="drf_…")], as_json: Json = False
 ) -> None:
-    """Show one draft whole, as YAML to correct and adopt."""
+    """Show a draft as YAML that you can correct and adopt."""
     from pipelines.cli.eval.drafts import print_draft
 
     print_draft(server, draft_id, as_json=as_json)
@@ -57,11 +57,11 @@ def generate(
     device_id: Annotated[
         str | None, typer.Option(help="A device, host, instance or agent id of the spans. [default: any]")
     ] = None,
-    lookback_hours: Annotated[int, typer.Option(min=1, help="How far back to look.")] = 168,
-    max_scenarios: Annotated[int, typer.Option(min=1, help="At most so many drafts.")] = 20,
+    lookback_hours: Annotated[int, typer.Option(min=1, help="How many hours to look back.")] = 168,
+    max_scenarios: Annotated[int, typer.Option(min=1, help="Maximum number of drafts.")] = 20,
     as_json: Json = False,
 ) -> None:
-    """Draft scenarios from stored telemetry. Looking twice adds nothing."""
+    """Draft scenarios from stored telemetry. A second scan adds no duplicates."""
     from pipelines.cli.eval.drafts import generate_drafts
 
     body: dict[str, str | int] = {"lookback_hours": lookback_hours, "max_scenarios": max_scenarios}
@@ -75,11 +75,11 @@ def adopt(
     server: "Server",
     draft_ids: DraftIds,
     corrections: Annotated[
-        Path | None, typer.Option(help="YAML or JSON: fields that take the place of the draft's.")
+        Path | None, typer.Option(help="YAML or JSON file with fields that replace the draft's.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Make scenarios of drafts. They say what the agent did, not what it should do: look first."""
+    """Turn drafts into scenarios. A draft says what the agent did, not what it should do: check it first."""
     from pipelines.cli.eval.drafts import adopt_drafts
 
     adopt_drafts(server, draft_ids, corrections=corrections, as_json=as_json)
@@ -88,7 +88,7 @@ def adopt(
 @drafts.command()
 @with_server
 def dismiss(server: "Server", draft_ids: DraftIds) -> None:
-    """Put drafts aside; a later scan does not bring them back."""
+    """Dismiss drafts. A later scan does not create them again."""
     from pipelines.cli.eval.drafts import dismiss_drafts
 
     dismiss_drafts(server, draft_ids)
@@ -106,7 +106,7 @@ def list_reviews(
     limit: Limit = 50,
     as_json: Json = False,
 ) -> None:
-    """List what waits for a decision, the riskiest first."""
+    """List items that need a decision, the highest risk first."""
     from pipelines.cli.eval.reviews import print_reviews
 
     print_reviews(server, status=status, kind=kind, matrix=matrix, limit=limit, as_json=as_json)
@@ -117,7 +117,7 @@ def list_reviews(
 def show_review(
     server: "Server", review_id: Annotated[str, typer.Argument(help="rev_…")], as_json: Json = False
 ) -> None:
-    """Show one item: before and after, field by field, and which verdicts it takes."""
+    """Show one item: before and after, field by field, and the possible verdicts."""
     from pipelines.cli.eval.reviews import print_review
 
     print_review(server, review_id, as_json=as_json)
@@ -128,13 +128,17 @@ def show_review(
 def decide(
     server: "Server",
     review_id: Annotated[str, typer.Argument(help="rev_…")],
-    verdict: Annotated[str, typer.Argument(help="confirmed_susceptible, acceptable_shift, …: see `show`.")],
+    verdict: Annotated[
+        str, typer.Argument(help="confirmed_susceptible, acceptable_shift, …: `show` lists them.")
+    ],
     note: Annotated[str | None, typer.Option(help="Why.")] = None,
-    reviewer: Annotated[str | None, typer.Option(help="Who decides. [default: the key's name]")] = None,
-    runs: Annotated[int | None, typer.Option(min=1, help="needs_more_runs: how many more.")] = None,
+    reviewer: Annotated[
+        str | None, typer.Option(help="Name of the reviewer. [default: the key's name]")
+    ] = None,
+    runs: Annotated[int | None, typer.Option(min=1, help="With needs_more_runs: how many more.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Give a verdict, and say what follows from it."""
+    """Record a verdict and print its effect."""
     from pipelines.cli.eval.reviews import decide_review
 
     said = {"verdict": verdict, "note": note, "reviewer": reviewer, "runs": runs}

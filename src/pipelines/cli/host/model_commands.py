@@ -10,7 +10,7 @@ from pipelines.cli.options import Json, with_server
 if TYPE_CHECKING:
     from pipelines.cli.client import Server
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help="Models that the server asks.")
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="Models that the server calls.")
 
 
 @app.command(name="status")
@@ -21,7 +21,7 @@ def status_command(
     dataset: Annotated[int | None, typer.Option(min=1, help="For runs of this dataset.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Print which model is asked for what, where it is named, whether it has a key and a price."""
+    """Print the model for each purpose, where it is configured, and whether it has a key and a price."""
     from pipelines.cli.output.blocks import new_console
     from pipelines.cli.run.run import find_agent
 
@@ -39,11 +39,11 @@ def status_command(
 @with_server
 def try_command(
     server: "Server",
-    purpose: Annotated[str, typer.Option(help="Whose model: simulator, judge, user or author.")] = "judge",
-    model: Annotated[str | None, typer.Option(help="Another one, such as openai:gpt-5-mini.")] = None,
+    purpose: Annotated[str, typer.Option(help="The purpose: simulator, judge, user or author.")] = "judge",
+    model: Annotated[str | None, typer.Option(help="Another model, such as openai:gpt-5-mini.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Ask a model one tiny question, which is paid for. Exit: 0 it answered, 1 it did not."""
+    """Ask a model one tiny question, at its price. Exit: 0 it answered, 1 it did not."""
     body = {"purpose": purpose} | ({"model": model} if model is not None else {})
     tried = server.post("/api/models/test", body)
     typer.echo(json.dumps(tried) if as_json else tried_line(tried))

@@ -11,16 +11,17 @@ if TYPE_CHECKING:
     from pipelines.cli.client import Server
 
 app = typer.Typer(add_completion=False)
+RESULTS = "Results"  # where `pipelines --help` lists these commands
 What = Annotated[
     Literal["runs", "batches", "agents", "datasets"],
     typer.Argument(metavar="WHAT", help="runs, batches, agents or datasets."),
 ]
-Batch = Annotated[int | None, typer.Option(min=1, help="Only of this batch.")]
-Limit = Annotated[int, typer.Option(min=1, max=500, help="At most so many.")]
-Full = Annotated[bool, typer.Option("--full", help="Cut nothing short.")]
+Batch = Annotated[int | None, typer.Option(min=1, help="Only runs of this batch.")]
+Limit = Annotated[int, typer.Option(min=1, max=500, help="Maximum number of items.")]
+Full = Annotated[bool, typer.Option("--full", help="Show long values in full.")]
 
 
-@app.command(name="ls")
+@app.command(name="ls", rich_help_panel=RESULTS)
 @with_server
 def list_command(
     server: "Server",
@@ -40,7 +41,7 @@ def list_command(
     limit: Limit = 50,
     as_json: Json = False,
 ) -> None:
-    """List what is there, newest first; the runs of a batch with failures first."""
+    """List runs, batches, agents or datasets, newest first; the runs of a batch with failures first."""
     from pipelines.cli.results.ls import Asked, print_list
 
     asked = Asked(
@@ -55,7 +56,7 @@ def list_command(
     print_list(server, what, asked, as_json=as_json)
 
 
-@app.command(name="show")
+@app.command(name="show", rich_help_panel=RESULTS)
 @with_server
 def show_command(
     server: "Server",
@@ -63,62 +64,66 @@ def show_command(
     full: Full = False,
     as_json: Json = False,
 ) -> None:
-    """Show a run: its verdict with the evidence, what was asked, each call, what changed, what it printed."""
+    """Show a run: its verdict with the evidence, the request, each call, what changed, its output."""
     from pipelines.cli.results.show import print_one
 
     print_one(server, run, full=full, as_json=as_json)
 
 
-@app.command(name="exchanges")
+@app.command(name="exchanges", rich_help_panel=RESULTS)
 @with_server
 def exchanges_command(
     server: "Server",
     run: Annotated[int, typer.Argument(min=1, help="A run's number.")],
-    full: Annotated[bool, typer.Option("--full", help="With all the words.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Show texts in full.")] = False,
     cassette: Annotated[
-        Path | None, typer.Option(help="Write them here, to be played again: recorded:FILE.")
+        Path | None, typer.Option(help="Write them to this file, to replay as the model recorded:FILE.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Print what models were asked for a run, what they answered and what it cost."""
+    """Print the questions that the server asked models for a run, with answers and cost."""
     from pipelines.cli.output.exchange_report import print_exchanges
 
     print_exchanges(server, run, full=full, cassette=cassette, as_json=as_json)
 
 
-@app.command(name="logs")
+@app.command(name="logs", rich_help_panel=RESULTS)
 @with_server
 def logs_command(
     server: "Server",
     run: Annotated[
         str | None, typer.Argument(help="A run's number, or batch:NUMBER. [default: the newest run]")
     ] = None,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until it has ended.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Wait until it has ended.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Print what happened in a run, a line each, and what a code agent printed; of a batch, how runs end."""
+    """Print a run's events, a line each, and a code agent's output; for a batch, how each run ended."""
     from pipelines.cli.results.logs import print_logs
 
     print_logs(server, run, follow=follow, as_json=as_json)
 
 
-@app.command(name="review")
+@app.command(name="review", rich_help_panel=RESULTS)
 @with_server
 def review_command(
     server: "Server",
-    run: Annotated[int | None, typer.Argument(help="Decide this run. [default: all that wait]")] = None,
+    run: Annotated[
+        int | None, typer.Argument(help="The run to decide. [default: all that wait for review]")
+    ] = None,
     verdict: Annotated[
         Literal["pass", "fail"] | None, typer.Option(help="Decide RUN without asking.")
     ] = None,
     note: Annotated[str | None, typer.Option(help="Why.")] = None,
-    label: Annotated[list[str] | None, typer.Option(help="A label; may be given again.")] = None,
-    reviewer: Annotated[str | None, typer.Option(help="Who decides. [default: the key's name]")] = None,
-    again: Annotated[bool, typer.Option("--again", help="Also where it has been decided.")] = False,
+    label: Annotated[list[str] | None, typer.Option(help="Add a label. Repeatable.")] = None,
+    reviewer: Annotated[
+        str | None, typer.Option(help="Name of the reviewer. [default: the key's name]")
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Decide again, even if it is decided.")] = False,
     batch: Batch = None,
     limit: Limit = 50,
     as_json: Json = False,
 ) -> None:
-    """Decide what the judge could not: lists what waits, shows one at a time, takes pass, fail or skip."""
+    """Decide the runs that the judge could not: shows one at a time, and asks for pass, fail or skip."""
     from pipelines.cli.results.review import Given, review_runs
 
     given = Given(
@@ -131,29 +136,29 @@ def review_command(
     review_runs(server, run, given, batch=batch, limit=limit, as_json=as_json)
 
 
-@app.command(name="accept")
+@app.command(name="accept", rich_help_panel=RESULTS)
 @with_server
 def accept_command(
     server: "Server",
-    run: Annotated[int, typer.Argument(min=1, help="A run that was right.")],
+    run: Annotated[int, typer.Argument(min=1, help="A run that did the task correctly.")],
     yes: Annotated[bool, typer.Option("--yes", help="Save without asking.")] = False,
-    note: Annotated[str | None, typer.Option(help="Why, kept with the oracle.")] = None,
+    note: Annotated[str | None, typer.Option(help="Why, saved with the oracle.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Accept a run as right: show the oracle that it proves, and make it its task's."""
+    """Accept a run as correct: show the oracle that follows from it, and save it as the task's oracle."""
     from pipelines.cli.results.accept import accept_run
 
     accept_run(server, run, note=note, is_agreed=yes, as_json=as_json)
 
 
-@app.command(name="open")
+@app.command(name="open", rich_help_panel=RESULTS)
 @with_server
 def open_command(
     server: "Server",
     page: Annotated[
-        str | None, typer.Argument(help="Where it leads, such as runs/17. [default: home]")
+        str | None, typer.Argument(help="The page to open, such as runs/17. [default: home]")
     ] = None,
-    browser: Annotated[bool, typer.Option("--browser", help="Open it here.")] = False,
+    browser: Annotated[bool, typer.Option("--browser", help="Open it in a browser on this machine.")] = False,
     as_json: Json = False,
 ) -> None:
     """Print a link that signs a browser in to the server's pages. It works once, for 10 minutes."""
@@ -162,68 +167,71 @@ def open_command(
     open_pages(server, page, in_browser=browser, as_json=as_json)
 
 
-@app.command(name="rejudge")
+@app.command(name="rejudge", rich_help_panel=RESULTS)
 @with_server
 def rejudge_command(
     server: "Server",
-    batch: Annotated[int, typer.Argument(min=1, help="The batch whose runs are judged again.")],
+    batch: Annotated[int, typer.Argument(min=1, help="The batch whose runs to judge again.")],
     own_oracle: Annotated[
-        bool, typer.Option("--own-oracle", help="By the oracle each run was given, not its task's present.")
+        bool,
+        typer.Option("--own-oracle", help="Use the oracle that each run had, not its task's current one."),
     ] = False,
     model: Annotated[
         str | None,
-        typer.Option(help="The judge model for what evidence leaves open, as provider:model; or none."),
+        typer.Option(help="Judge model for what the evidence leaves open, as provider:model; or none."),
     ] = None,
     rubric: Annotated[
         Path | None,
-        typer.Option(
-            exists=True, dir_okay=False, help="A YAML or JSON list, in place of the tasks' rubrics."
-        ),
+        typer.Option(exists=True, dir_okay=False, help="YAML or JSON list that replaces the tasks' rubrics."),
     ] = None,
     beside: Annotated[
-        bool, typer.Option("--beside", help="Keep what the model says beside the verdicts, which stay.")
+        bool,
+        typer.Option("--beside", help="Save the model's answers beside the verdicts, and keep the verdicts."),
     ] = False,
     strict_honesty: Annotated[
         bool,
         typer.Option(
-            "--strict-honesty", help="Leave to a person what cannot be looked up, whatever the batch says."
+            "--strict-honesty",
+            help="Leave runs for review that state values no record confirms, whatever the batch's setting.",
         ),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Judge a batch's stored runs again, by the present oracles of their tasks. No agent is called."""
+    """Judge a batch's stored runs again, by the current oracles of their tasks. Calls no agent."""
     from pipelines.cli.results.rejudge import rejudge, rejudged_by
 
     by = rejudged_by(model=model, rubric=rubric, is_beside=beside, is_strict=strict_honesty)
     rejudge(server, batch, by, own_oracle=own_oracle, as_json=as_json)
 
 
-@app.command(name="judges")
+@app.command(name="judges", rich_help_panel=RESULTS)
 @with_server
 def judges_command(
     server: "Server",
-    batch: Annotated[int | None, typer.Argument(min=1, help="A batch: who has read its runs.")] = None,
+    batch: Annotated[
+        int | None, typer.Argument(min=1, help="A batch: which judge models have read its runs.")
+    ] = None,
     compare: Annotated[
-        tuple[str, str] | None, typer.Option(help="Two of them, as model@prompt version.", metavar="A B")
+        tuple[str, str] | None, typer.Option(help="Two judges, as model@prompt version.", metavar="A B")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """How far people agree with the judge models; of a batch, who has read it, and where two differ."""
+    """Show how far people agree with the judge models; for a batch, which ones read it."""
     from pipelines.cli.results.judges import show_judges
 
     show_judges(server, batch, compare, as_json=as_json)
 
 
-@app.command(name="report")
+@app.command(name="report", rich_help_panel=RESULTS)
 @with_server
 def report_command(
     server: "Server",
     batch: Annotated[int, typer.Argument(min=1, help="The batch.")],
     html: Annotated[Path, typer.Option(help="The file to write.")],
-    max_mb: Annotated[int, typer.Option(min=1, max=50, help="Megabytes it may have.")] = 20,
+    max_mb: Annotated[int, typer.Option(min=1, max=50, help="Maximum size in megabytes.")] = 20,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Write it without asking.")] = False,
 ) -> None:
-    """Write a batch as one HTML file: table, traces, heatmap. Says first what it holds, and asks."""
+    """Write a batch as one HTML file: table, traces, heatmap. Lists the contents first and asks."""
     from pipelines.cli.results.report import write_report
 
     write_report(server, batch, html, max_mb=max_mb, is_agreed=yes)

@@ -12,13 +12,13 @@ app = typer.Typer(help="Agent tests on every pull request.", no_args_is_help=Tru
 
 @app.command()
 def init(
-    github: Annotated[bool, typer.Option("--github", help="Write a workflow of GitHub Actions.")] = False,
-    gitlab: Annotated[bool, typer.Option("--gitlab", help="Write a job of GitLab CI.")] = False,
+    github: Annotated[bool, typer.Option("--github", help="Write a GitHub Actions workflow.")] = False,
+    gitlab: Annotated[bool, typer.Option("--gitlab", help="Write a GitLab CI job.")] = False,
     install: Annotated[
         str | None,
-        typer.Option(help="The line that installs Odyssey there. [default: as the repository has it]"),
+        typer.Option(help="Command that installs Odyssey in CI. [default: as the repository declares it]"),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite what `init` would write.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
     directory: Annotated[Path, typer.Option("--dir", help="The repository.")] = Path(),
 ) -> None:
     """Write pipelines.yaml (if there is none) and a workflow that runs it and compares with main."""
@@ -29,17 +29,19 @@ def init(
 
 @app.command()
 def compare(
-    old: Annotated[Path, typer.Argument(help="Results of before: a file of `pipelines run --results`.")],
-    new: Annotated[Path, typer.Argument(help="Results of now.")],
+    old: Annotated[
+        Path, typer.Argument(help="Earlier results: a file that `pipelines run --results` wrote.")
+    ],
+    new: Annotated[Path, typer.Argument(help="Current results.")],
     comment: Annotated[
-        Path | None, typer.Option(help="Write a comment in Markdown here, if something flipped.")
+        Path | None, typer.Option(help="Write a Markdown comment to this file if something changed.")
     ] = None,
     fail_on_regression: Annotated[
-        bool, typer.Option("--fail-on-regression", help="Exit code 1 when something regressed.")
+        bool, typer.Option("--fail-on-regression", help="Exit with code 1 if something regressed.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Say what flipped between two files of results. No server is needed."""
+    """Show what changed between two files of results. Needs no server."""
     from pipelines.cli.suites.ci_compare import print_comparison
 
     print_comparison(old, new, comment=comment, fails=fail_on_regression, as_json=as_json)

@@ -13,46 +13,49 @@ if TYPE_CHECKING:
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
-    help="Make tasks from an agent's tools: one shared world, and rows that are proved on it.",
+    help="Generate tasks from an agent's tools: one shared world, and rows that are verified on it.",
 )
 Number = Annotated[int, typer.Argument(help="The session's number.", metavar="SESSION", min=1)]
 Revision = Annotated[
-    int | None, typer.Option(min=1, help="Only if this is still the world's revision.", show_default=False)
+    int | None, typer.Option(min=1, help="Only if the world still has this revision.", show_default=False)
 ]
 
 MaxCost = Annotated[
-    float | None, typer.Option(help="What a model as the author may cost, in dollars.", show_default=False)
+    float | None,
+    typer.Option(help="Limit on the cost of the author's model, in dollars.", show_default=False),
 ]
-MaxTokens = Annotated[int | None, typer.Option(min=1, help="The same in tokens.", show_default=False)]
+MaxTokens = Annotated[int | None, typer.Option(min=1, help="The same limit in tokens.", show_default=False)]
 
 
 @app.command(name="new")
 @with_server
 def new_command(
     server: "Server",
-    agent: Annotated[str, typer.Option(help="Whose tools: its id, name, or folder.")],
-    name: Annotated[str | None, typer.Option(help="Of the dataset to be. [default: the agent's]")] = None,
+    agent: Annotated[str, typer.Option(help="The agent whose tools to use: its id, name or folder.")],
+    name: Annotated[str | None, typer.Option(help="Name of the dataset. [default: the agent's name]")] = None,
     size: Annotated[
-        Literal["compact", "standard", "rich"], typer.Option(help="About 6, 12 or 20 of each type.")
+        Literal["compact", "standard", "rich"], typer.Option(help="About 6, 12 or 20 entities of each type.")
     ] = "standard",
     bucket: Annotated[
         list[str] | None,
-        typer.Option(help='"NAME:ROWS" or "NAME:ROWS:THEME"; may be given again. [default: some are chosen]'),
+        typer.Option(help='"NAME:ROWS" or "NAME:ROWS:THEME". Repeatable. [default: chosen for you]'),
     ] = None,
-    instructions: Annotated[str | None, typer.Option(help="What the world should be like, in words.")] = None,
+    instructions: Annotated[
+        str | None, typer.Option(help="A description of the world that you want.")
+    ] = None,
     behavior: Annotated[
-        str | None, typer.Option(help="The backend's rules, or a file of them; every row has them.")
+        str | None, typer.Option(help="The backend's rules, or a file of them; they apply to every row.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="The same one gives the same world.")] = None,
-    now: Annotated[str | None, typer.Option(help="What time it is there. [default: noon today]")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same world.")] = None,
+    now: Annotated[str | None, typer.Option(help="The time in the world. [default: noon today]")] = None,
     author: Annotated[
-        Literal["embedded", "model"], typer.Option(help="Who makes it; `embedded` needs no model.")
+        Literal["embedded", "model"], typer.Option(help="Who writes the world; `embedded` needs no model.")
     ] = "embedded",
     max_cost_usd: MaxCost = None,
     max_model_tokens: MaxTokens = None,
     as_json: Json = False,
 ) -> None:
-    """Make a world for an agent's tools, and show it with what to look at."""
+    """Generate a world for an agent's tools, and show it with its advisories."""
     from pipelines.cli.worlds.sessions import NewWorld, open_world
 
     wanted = NewWorld(
@@ -85,11 +88,13 @@ def list_command(server: "Server", as_json: Json = False) -> None:
 def show_command(
     server: "Server",
     session: Number,
-    type: Annotated[str | None, typer.Option(help="Every entity of this type.")] = None,
-    revisions: Annotated[bool, typer.Option("--revisions", help="What was changed, and by whom.")] = False,
+    type: Annotated[str | None, typer.Option(help="Show every entity of this type.")] = None,
+    revisions: Annotated[
+        bool, typer.Option("--revisions", help="Show what was changed, and by whom.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Show a session: its world, what to look at in it, and how far its rows are."""
+    """Show a session: its world, its advisories and the state of its rows."""
     from pipelines.cli.output.world_report import print_revisions, print_session
 
     if revisions:
@@ -103,14 +108,17 @@ def show_command(
 def refine_command(
     server: "Server",
     session: Number,
-    prompt: Annotated[str | None, typer.Argument(help='Such as "add 3 cancelled orders".')] = None,
+    prompt: Annotated[
+        str | None, typer.Argument(help='The change, such as "add 3 cancelled orders".')
+    ] = None,
     fix: Annotated[
-        int | None, typer.Option(min=1, help="Instead: the fix of this advisory, as `show` counts them.")
+        int | None,
+        typer.Option(min=1, help="Instead: apply the fix of this advisory, by its number in `show`."),
     ] = None,
     revision: Revision = None,
     as_json: Json = False,
 ) -> None:
-    """Change the world by a sentence; what is not asked about stays as it is."""
+    """Change the world with a sentence. Everything else stays as it is."""
     from pipelines.cli.worlds.sessions import refine
 
     refine(server, session, prompt, fix=fix, revision=revision, as_json=as_json)
@@ -121,12 +129,14 @@ def refine_command(
 def regenerate_command(
     server: "Server",
     session: Number,
-    row: Annotated[int | None, typer.Option(min=1, help="Instead: another row for this one.")] = None,
-    bucket: Annotated[str | None, typer.Option(help="Instead: all rows of this bucket.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Of the world. [default: another one]")] = None,
+    row: Annotated[int | None, typer.Option(min=1, help="Instead: replace this row.")] = None,
+    bucket: Annotated[str | None, typer.Option(help="Instead: replace all rows of this bucket.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed of the new world. [default: another one]")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Make the world anew; once rows are there, a row or a bucket."""
+    """Generate the world again; once there are rows, a row or a bucket."""
     from pipelines.cli.worlds.sessions import regenerate
 
     regenerate(server, session, row=row, bucket=bucket, seed=seed, as_json=as_json)
@@ -141,7 +151,7 @@ def paste_command(
     revision: Revision = None,
     as_json: Json = False,
 ) -> None:
-    """Put a world of your own in place of the present one; it is checked whole."""
+    """Replace the world with your own. All of it is checked."""
     from pipelines.cli.worlds.sessions import paste
 
     paste(server, session, file, revision=revision, as_json=as_json)
@@ -150,7 +160,7 @@ def paste_command(
 @app.command(name="undo")
 @with_server
 def undo_command(server: "Server", session: Number, as_json: Json = False) -> None:
-    """Go back to the world before the latest change that still stands."""
+    """Undo the latest change of the world that is not undone yet."""
     from pipelines.cli.worlds.sessions import undo
 
     undo(server, session, as_json=as_json)
@@ -162,10 +172,10 @@ def continue_command(
     server: "Server",
     session: Number,
     revision: Revision = None,
-    wait: Annotated[bool, typer.Option(help="Wait for the rows, and show them.")] = True,
+    wait: Annotated[bool, typer.Option(help="Wait for the rows and show them.")] = True,
     as_json: Json = False,
 ) -> None:
-    """Freeze the world and make its rows, each proved before it is kept."""
+    """Freeze the world and generate its rows. Each row is verified before it is kept."""
     from pipelines.cli.worlds.sessions import go_on
 
     go_on(server, session, revision=revision, waits=wait, as_json=as_json)
@@ -180,7 +190,7 @@ def resume_command(
     max_model_tokens: MaxTokens = None,
     as_json: Json = False,
 ) -> None:
-    """Go on with buckets that ended short, with another budget for the model if one is given."""
+    """Continue buckets that have too few rows, with a new model budget if you give one."""
     from pipelines.cli.worlds.sessions import resume
 
     budget = {"max_cost_usd": max_cost_usd, "max_model_tokens": max_model_tokens}
@@ -192,12 +202,14 @@ def resume_command(
 def rows_command(
     server: "Server",
     session: Number,
-    bucket: Annotated[str | None, typer.Option(help="Only of this one: its name or number.")] = None,
-    rejected: Annotated[bool, typer.Option("--rejected", help="Drafts without proof, and why.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="With calls and oracle, cut nowhere.")] = False,
+    bucket: Annotated[str | None, typer.Option(help="Only rows of this bucket: its name or number.")] = None,
+    rejected: Annotated[bool, typer.Option("--rejected", help="Show rejected drafts, and why.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Show calls and oracles, with long values in full.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Show the rows: what users ask, what counts as right, and the calls that prove it."""
+    """Show the rows: what the user asks, what counts as right, and the calls that verify it."""
     from pipelines.cli.output.world_rows import print_rows_of
 
     print_rows_of(server, session, bucket=bucket, rejected=rejected, full=full, as_json=as_json)
@@ -208,11 +220,11 @@ def rows_command(
 def drop_command(
     server: "Server",
     session: Number,
-    row: Annotated[list[int] | None, typer.Option(min=1, help="A row; may be given again.")] = None,
-    bucket: Annotated[str | None, typer.Option(help="All rows of this one: its name or number.")] = None,
+    row: Annotated[list[int] | None, typer.Option(min=1, help="A row. Repeatable.")] = None,
+    bucket: Annotated[str | None, typer.Option(help="All rows of this bucket: its name or number.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Leave rows out of the dataset to be."""
+    """Remove rows before they become a dataset."""
     from pipelines.cli.worlds.sessions import drop
 
     drop(server, session, rows=tuple(row or ()), bucket=bucket, as_json=as_json)
@@ -221,7 +233,7 @@ def drop_command(
 @app.command(name="finalize")
 @with_server
 def finalize_command(server: "Server", session: Number, as_json: Json = False) -> None:
-    """Make a dataset of the rows; every task starts from the frozen world."""
+    """Turn the rows into a dataset. Every task starts from the frozen world."""
     from pipelines.cli.worlds.sessions import finalize
 
     finalize(server, session, as_json=as_json)
