@@ -12,7 +12,7 @@ from terminal import is_alive, typed
 from typer.testing import CliRunner
 
 from nodes import Api, eventually
-from pipelines.cli.agent.watch import Watch
+from pipelines.cli.agent.watch import FolderWatch
 from pipelines.cli.main import app
 
 
@@ -195,7 +195,7 @@ def test_a_second_round_makes_a_new_version_of_an_agent_of_its_own(api: Api, des
 def test_the_watch_tells_what_changed_and_leaves_out_what_is_nobodys(tmp_path: Path):
     (tmp_path / "a.py").write_text("1")
     (tmp_path / "gone.csv").write_text("1")
-    watch = Watch(tmp_path)
+    watch = FolderWatch(tmp_path)
     assert watch.changed() == []
     (tmp_path / "a.py").write_text("22")
     (tmp_path / "gone.csv").unlink()

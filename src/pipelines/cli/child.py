@@ -26,7 +26,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 GRACE_S = 2  # a run in flight is cancelled anyway
 
 
-class NoApp(Exception):
+class AppNotLoaded(Exception):
     """The app cannot be had; the record says what is wrong with it."""
 
     def __init__(self, error: str, **place: Any) -> None:
@@ -43,30 +43,30 @@ def end_with_parent() -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
-def load(name: str) -> Any:
-    """The object that `module:attribute` names, or NoApp with the user's own line."""
+def load_app(name: str) -> Any:
+    """The object that `module:attribute` names, or AppNotLoaded with the user's own line."""
     module_name, _, attribute = name.partition(":")
     sys.path.insert(0, str(Path.cwd()))
     try:
         found: Any = importlib.import_module(module_name)
     except BaseException as error:  # noqa: BLE001 - the user's module may raise anything, also SystemExit
-        raise NoApp(_said(error), **_place(error)) from None
+        raise AppNotLoaded(_error_line(error), **_error_place(error)) from None
     for part in attribute.split("."):
         if not hasattr(found, part):
             near = get_close_matches(part, [n for n in dir(found) if not n.startswith("_")], n=3)
-            told = f"; did you mean {' or '.join(near)}?" if near else ""
-            raise NoApp(f"{module_name} has no `{part}`{told}")
+            text = f"; did you mean {' or '.join(near)}?" if near else ""
+            raise AppNotLoaded(f"{module_name} has no `{part}`{text}")
         found = getattr(found, part)
     if not callable(found):
-        raise NoApp(f"`{name}` is {type(found).__name__}, not an ASGI or WSGI app")
+        raise AppNotLoaded(f"`{name}` is {type(found).__name__}, not an ASGI or WSGI app")
     return found
 
 
-def _said(error: BaseException) -> str:
+def _error_line(error: BaseException) -> str:
     return "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
 
 
-def _place(error: BaseException) -> dict[str, Any]:
+def _error_place(error: BaseException) -> dict[str, Any]:
     """The last line of the user's own code that was on the way to the error."""
     if isinstance(error, SyntaxError) and error.filename:
         return {"file": _relative(error.filename), "line": error.lineno, "code": (error.text or "").strip()}
@@ -105,37 +105,39 @@ def post_paths(app: Any) -> list[str]:
 def serve(name: str, port: int, report_fd: int) -> None:
     with os.fdopen(report_fd, "w") as report:
 
-        def tell(record: dict[str, Any]) -> None:
+        def write_report(record: dict[str, Any]) -> None:
             report.write(json.dumps(record) + "\n")
             report.flush()
 
         try:
-            app = load(name)
-        except NoApp as error:
-            return tell({"failed": error.record})
+            app = load_app(name)
+        except AppNotLoaded as error:
+            return write_report({"failed": error.record})
         listener = socket.create_server(("127.0.0.1", port), backlog=128)
         ready = {"port": listener.getsockname()[1], "post_paths": post_paths(app)}
         if is_wsgi(app):
-            tell({"ready": ready})
+            write_report({"ready": ready})
             return _serve_wsgi(app, listener)
-        if not asyncio.run(_serve_asgi(app, listener, lambda: tell({"ready": ready}))):
-            tell({"failed": {"error": "the app did not start: its lifespan failed, see what it printed"}})
+        if not asyncio.run(_serve_asgi(app, listener, lambda: write_report({"ready": ready}))):
+            write_report(
+                {"failed": {"error": "the app did not start: its lifespan failed, see what it printed"}}
+            )
     return None
 
 
-async def _serve_asgi(app: Any, listener: socket.socket, started: Any) -> bool:
+async def _serve_asgi(app: Any, listener: socket.socket, on_started: Any) -> bool:
     import uvicorn
 
-    class Told(uvicorn.Server):
+    class ReportingServer(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             if self.started:
-                started()
+                on_started()
 
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, ws="none", timeout_graceful_shutdown=GRACE_S
     )
-    server = Told(config)
+    server = ReportingServer(config)
     try:
         await server.serve(sockets=[listener])
     except SystemExit:  # its way to say that the app's startup failed
@@ -143,18 +145,18 @@ async def _serve_asgi(app: Any, listener: socket.socket, started: Any) -> bool:
     return server.started
 
 
-class _Threaded(ThreadingMixIn, WSGIServer):
+class _ThreadedServer(ThreadingMixIn, WSGIServer):
     daemon_threads = True
 
 
-class _Quiet(WSGIRequestHandler):
+class _QuietHandler(WSGIRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """The platform keeps the trace."""
 
 
 def _serve_wsgi(app: Any, listener: socket.socket) -> None:
     host, port = listener.getsockname()
-    server = _Threaded((host, port), _Quiet, bind_and_activate=False)
+    server = _ThreadedServer((host, port), _QuietHandler, bind_and_activate=False)
     server.socket.close()
     server.socket = listener
     server.server_name, server.server_port = host, port

@@ -54,13 +54,13 @@ class Server:
             self._client.close()
 
     def get(self, path: str, **query: Any) -> Any:
-        return self._ask("GET", path, params={k: v for k, v in query.items() if v is not None})
+        return self._call("GET", path, params={k: v for k, v in query.items() if v is not None})
 
     def post(self, path: str, body: Any = None, **options: Any) -> Any:
         return (
-            self._ask("POST", path, json=body, **options)
+            self._call("POST", path, json=body, **options)
             if body is not None
-            else self._ask("POST", path, **options)
+            else self._call("POST", path, **options)
         )
 
     def refusal_or_answer(self, path: str, body: Any, **options: Any) -> tuple[str | None, Any]:
@@ -71,20 +71,20 @@ class Server:
         return "\n".join(_error_lines(response.json()["error"])), None
 
     def put(self, path: str, body: Any, **options: Any) -> Any:
-        return self._ask("PUT", path, json=body, **options)
+        return self._call("PUT", path, json=body, **options)
 
     def put_zip(self, path: str, raw: bytes) -> Any:
-        return self._ask("PUT", path, content=raw, headers={"Content-Type": "application/zip"})
+        return self._call("PUT", path, content=raw, headers={"Content-Type": "application/zip"})
 
     def put_lines(self, path: str, raw: bytes) -> Any:
-        return self._ask("PUT", path, content=raw, headers={"Content-Type": "application/x-ndjson"})
+        return self._call("PUT", path, content=raw, headers={"Content-Type": "application/x-ndjson"})
 
     def put_json(self, path: str, raw: bytes) -> Any:
         """JSON as it was written."""
-        return self._ask("PUT", path, content=raw, headers={"Content-Type": "application/json"})
+        return self._call("PUT", path, content=raw, headers={"Content-Type": "application/json"})
 
     def delete(self, path: str) -> Any:
-        return self._ask("DELETE", path)
+        return self._call("DELETE", path)
 
     def text(self, path: str, **query: Any) -> str:
         """An answer that is no JSON, such as a page."""
@@ -126,7 +126,7 @@ class Server:
         except httpx2.HTTPError as error:
             stop(f"{self.url} does not answer any more ({error}).")
 
-    def _ask(self, method: str, path: str, **options: Any) -> Any:
+    def _call(self, method: str, path: str, **options: Any) -> Any:
         response = self._request(method, path, **options)
         return response.json() if response.content else None
 
@@ -163,8 +163,8 @@ def _error_lines(error: Any) -> list[str]:
     for detail in details[:50]:
         if isinstance(detail, dict):
             hint = f" ({detail['hint']})" if detail.get("hint") else ""
-            said = said_of(str(detail.get("path") or ""), str(detail.get("message")))
-            lines.append(f"  {said}{hint}")
+            text = said_of(str(detail.get("path") or ""), str(detail.get("message")))
+            lines.append(f"  {text}{hint}")
     return lines
 
 

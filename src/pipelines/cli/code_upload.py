@@ -21,7 +21,7 @@ SDK = "pipelines"
 #: What an uploaded agent needs of it: not the parts for tests and for checking other people's wrappers.
 SDK_PARTS = ("wire", "odyssey")
 SDK_LEFT_OUT = frozenset({"testing.py", "conformance", "__pycache__"})
-_AWAY = "move what is no code away, or name a git repository in agent.json"
+_TOO_LARGE_HINT = "move what is no code away, or name a git repository in agent.json"
 
 
 class CannotUpload(Exception):
@@ -49,24 +49,26 @@ class Code:
         """Raises CannotUpload."""
         raw = packed(CodeFile(name, content) for name, content in self.files.items())
         if len(raw) > MAX_ZIP_BYTES:
-            raise CannotUpload(f"packed, the files are over {MAX_ZIP_BYTES // MEBIBYTE} MB: {_AWAY}")
+            raise CannotUpload(
+                f"packed, the files are over {MAX_ZIP_BYTES // MEBIBYTE} MB: {_TOO_LARGE_HINT}"
+            )
         return raw
 
 
-def code_of(project: Project) -> Code | None:
+def collect_code(project: Project) -> Code | None:
     """What is in the folder; None for an agent.json that names its source itself. Raises CannotUpload."""
     if "code" in project.definition:
         return None
     files = {path.relative_to(project.directory).as_posix(): path for path in _own_files(project)}
     if len(files) > MAX_ZIP_FILES:
         raise CannotUpload(
-            f"there are {len(files):,} files, and at most {MAX_ZIP_FILES:,} are allowed: {_AWAY}"
+            f"there are {len(files):,} files, and at most {MAX_ZIP_FILES:,} are allowed: {_TOO_LARGE_HINT}"
         )
     if sum(path.stat().st_size for path in files.values()) > MAX_UNPACKED_BYTES:
-        raise CannotUpload(f"the files are over {MAX_UNPACKED_BYTES // MEBIBYTE} MB: {_AWAY}")
-    if not any(name.startswith(f"{SDK}/") for name in files) and any(map(_asks_for_sdk, files.values())):
+        raise CannotUpload(f"the files are over {MAX_UNPACKED_BYTES // MEBIBYTE} MB: {_TOO_LARGE_HINT}")
+    if not any(name.startswith(f"{SDK}/") for name in files) and any(map(_uses_sdk, files.values())):
         files |= sdk_files(adapters=any(b"adapters" in path.read_bytes() for path in files.values()))
-    return Code(files={name: _content(path) for name, path in files.items()})
+    return Code(files={name: _read_content(path) for name, path in files.items()})
 
 
 def _own_files(project: Project) -> Iterator[Path]:
@@ -78,17 +80,17 @@ def _own_files(project: Project) -> Iterator[Path]:
                 continue
             if path.is_dir() and not path.is_symlink():
                 pending.append(path)
-            elif path.is_file() and path.resolve() not in known and not _is_about_it(path, project.directory):
+            elif path.is_file() and path.resolve() not in known and not _is_left_out(path, project.directory):
                 yield path
 
 
-def _is_about_it(path: Path, top: Path) -> bool:
+def _is_left_out(path: Path, top: Path) -> bool:
     """Files about the agent rather than of it; a table beside agent.json is taken to hold tasks."""
     is_tasks = path.parent == top and (path.suffix in (".csv", ".tsv") or path.name in TASKS_FILES)
     return path.name.startswith("test_") or path.name in ("conftest.py", "README.md") or is_tasks
 
 
-def _asks_for_sdk(path: Path) -> bool:
+def _uses_sdk(path: Path) -> bool:
     if path.suffix != ".py":
         return False
     try:
@@ -117,7 +119,7 @@ def sdk_files(*, adapters: bool = True) -> dict[str, Path]:
     return found
 
 
-def _content(path: Path) -> bytes:
+def _read_content(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:

@@ -14,7 +14,7 @@ from pipelines.core.text.problems import Problem, Refused, said_of
 from pipelines.core.tools.tools_schema import Tool, parse_tools_schema
 
 stderr = Console(stderr=True, highlight=False, soft_wrap=True)
-SHOWN = 50
+MOST_SHOWN = 50
 
 
 class Stopped(typer.Exit):
@@ -33,11 +33,11 @@ def stop(message: str, code: ExitCode = ExitCode.USAGE) -> NoReturn:
 def stop_with(problems: list[Problem], where: str) -> NoReturn:
     """All problems at once, each with its place and what to do about it."""
     stderr.print(f"[red]{where}: {len(problems)} problem{'s' if len(problems) != 1 else ''}[/]")
-    for problem in problems[:SHOWN]:
+    for problem in problems[:MOST_SHOWN]:
         hint = f" ({problem.hint})" if problem.hint else ""
         stderr.print(f"  {problem.said()}{hint}", markup=False)
-    if len(problems) > SHOWN:
-        stderr.print(f"  … and {len(problems) - SHOWN} more")
+    if len(problems) > MOST_SHOWN:
+        stderr.print(f"  … and {len(problems) - MOST_SHOWN} more")
     raise typer.Exit(2)
 
 

@@ -184,15 +184,17 @@ def run_command(
 ) -> None:
     """Run tasks on an agent and judge the runs. Exit: 0 gate met, 1 not met, 2 usage, 3 not run."""
     from pipelines.cli.files import stop
-    from pipelines.cli.run.run import Wanted, run_tasks
-    from pipelines.cli.suites.suite_options import run_chosen
+    from pipelines.cli.run.run import RunOptions, run_tasks
+    from pipelines.cli.suites.suite_options import run_suites_with_options
 
     if suites or (agent is None and dataset is None and resume is None):
-        run_chosen(context, suites or [], junit=junit, results=results, summary=summary, as_json=as_json)
+        run_suites_with_options(
+            context, suites or [], junit=junit, results=results, summary=summary, as_json=as_json
+        )
         return
     if results is not None or summary is not None:
         stop("--results and --summary are for suites: name what is run in a pipelines.yaml.")
-    wanted = Wanted(
+    options = RunOptions(
         agent=agent,
         dataset=dataset,
         repeats=repeats,
@@ -211,7 +213,7 @@ def run_command(
         tasks=tuple(task or ()),
         tags=tuple(tag or ()),
     )
-    run_tasks(server, wanted)
+    run_tasks(server, options)
 
 
 @app.command(rich_help_panel=AGENTS)
@@ -231,9 +233,9 @@ def judge(
     as_json: Json = False,
 ) -> None:
     """Judge runs that were recorded elsewhere, without a server. Exit codes as for `run`."""
-    from pipelines.cli.results.judge import Given, judge_file
+    from pipelines.cli.results.judge import JudgeOptions, judge_file
 
-    given = Given(
+    options = JudgeOptions(
         recording=recording,
         tasks=tasks,
         tools=tools,
@@ -242,7 +244,7 @@ def judge(
         junit=junit,
         as_json=as_json,
     )
-    judge_file(given)
+    judge_file(options)
 
 
 @app.command(rich_help_panel=RESULTS)

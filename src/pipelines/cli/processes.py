@@ -36,7 +36,7 @@ class ServedApp(NamedTuple):
 
 
 @contextmanager
-def child(
+def child_process(
     *arguments: str,
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
@@ -60,10 +60,10 @@ def child(
     try:
         yield process
     finally:
-        end(process)
+        end_process(process)
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
+def end_process(process: subprocess.Popen[bytes]) -> None:
     process.send_signal(signal.SIGTERM)
     try:
         process.wait(timeout=STOP_PATIENCE_S)
@@ -84,19 +84,19 @@ def served_app(
     arguments = ("serve", app, str(port), str(writing))
     with (
         os.fdopen(reading, "rb", buffering=0) as report,
-        child(
+        child_process(
             *arguments, env={**os.environ, **(env or {})}, cwd=directory, stdout=STDERR, report=writing
         ) as process,
     ):
         os.close(writing)  # the child's copy is then the only one, so that its end is seen
-        ready = _ready(report, process)
+        ready = _wait_until_ready(report, process)
         yield ServedApp(f"http://127.0.0.1:{ready['port']}", ready["post_paths"], process)
 
 
-def _ready(report: IO[bytes], process: subprocess.Popen[bytes]) -> Any:
+def _wait_until_ready(report: IO[bytes], process: subprocess.Popen[bytes]) -> Any:
     deadline = time.monotonic() + IMPORT_PATIENCE_S
-    said = b""
-    while not said.endswith(b"\n"):
+    received = b""
+    while not received.endswith(b"\n"):
         left = deadline - time.monotonic()
         if left <= 0 or not select.select([report], [], [], left)[0]:
             hint = "does it start a server or wait for something outside of `if __name__ == '__main__'`?"
@@ -104,8 +104,8 @@ def _ready(report: IO[bytes], process: subprocess.Popen[bytes]) -> Any:
         part = report.read(65_536)
         if not part:
             raise AppFailed(f"the process ended with code {process.wait()} before the app was there")
-        said += part
-    record = json.loads(said)
+        received += part
+    record = json.loads(received)
     if "failed" in record:
         raise AppFailed(**record["failed"])
     return record["ready"]

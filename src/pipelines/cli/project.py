@@ -17,7 +17,7 @@ TOKEN_VARIABLE = "AGENT_TOKEN"
 _APP = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
-class Unreadable(Exception):
+class UnreadableFile(Exception):
     """A file cannot be read, and why."""
 
 
@@ -61,15 +61,15 @@ def find_project(
         stop(f"{directory}: there is no such directory")
     if app is not None and _APP.fullmatch(app) is None:
         stop(f"--app {app}: write module:attribute, such as {USUAL_APP}")
-    agent = _placed(directory, agent, AGENT_FILE)
-    definition, unreadable = _definition(agent)
+    agent = _resolve(directory, agent, AGENT_FILE)
+    definition, unreadable = _read_definition(agent)
     if app is None and definition.get("mode") != "code" and (directory / APP_FILE).is_file():
         app = USUAL_APP
     return Project(
         directory=directory.resolve(),
         app=app,
         agent=agent,
-        dataset=_placed(directory, dataset, tasks_file(directory) if dataset is None else ""),
+        dataset=_resolve(directory, dataset, tasks_file(directory) if dataset is None else ""),
         definition=definition,
         unreadable=unreadable,
     )
@@ -83,19 +83,19 @@ def tasks_file(directory: Path) -> str:
     return there[0] if there else TASKS_FILES[0]
 
 
-def _placed(directory: Path, given: Path | None, usual: str) -> Path | None:
+def _resolve(directory: Path, given: Path | None, usual: str) -> Path | None:
     if given is None:
         return directory / usual if (directory / usual).is_file() else None
     inside = directory / given
     return inside if inside.exists() or not given.exists() else given
 
 
-def _definition(path: Path | None) -> tuple[JsonObject, str | None]:
+def _read_definition(path: Path | None) -> tuple[JsonObject, str | None]:
     if path is None:
         return {}, None
     try:
         body = read_any_json(path)
-    except Unreadable as error:
+    except UnreadableFile as error:
         return {}, str(error)
     if isinstance(body, list):  # a bare tools_schema
         return {"tools_schema": body}, None
@@ -106,11 +106,11 @@ def read_any_json(path: Path) -> Json:
     try:
         return loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise Unreadable(error.strerror or str(error)) from None
+        raise UnreadableFile(error.strerror or str(error)) from None
     except UnicodeDecodeError:
-        raise Unreadable("is not UTF-8 text") from None
+        raise UnreadableFile("is not UTF-8 text") from None
     except InvalidJson as error:
-        raise Unreadable(error.predicate) from None
+        raise UnreadableFile(error.predicate) from None
 
 
 def token_from_environment(variable: str) -> tuple[str, bool]:

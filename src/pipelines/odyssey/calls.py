@@ -130,35 +130,35 @@ def tries_of(
 def drive(tries: Tries) -> Outcome:
     import time
 
-    told: Outcome | None = None
+    answer: Outcome | None = None
     while True:
         try:
-            step = tries.send(told)
+            step = tries.send(answer)
         except StopIteration as end:
             outcome: Outcome = end.value
             return outcome
         if isinstance(step, Wait):
             time.sleep(step.seconds)
-            told = None
+            answer = None
         else:
-            told = _outcome_of(step.request)
+            answer = _outcome_of(step.request)
 
 
 async def async_drive(tries: Tries) -> Outcome:
     import asyncio
 
-    told: Outcome | None = None
+    answer: Outcome | None = None
     while True:
         try:
-            step = tries.send(told)
+            step = tries.send(answer)
         except StopIteration as end:
             outcome: Outcome = end.value
             return outcome
         if isinstance(step, Wait):
             await asyncio.sleep(step.seconds)
-            told = None
+            answer = None
         else:
-            told = await _async_outcome_of(step.request)
+            answer = await _async_outcome_of(step.request)
 
 
 def _outcome_of(request: HttpRequest) -> Outcome:
@@ -254,10 +254,10 @@ def refusal(what: str, reply: HttpReply) -> ProxyUnavailable:
     """What to raise for a reply that is not the one asked for."""
     body = decoded(reply)
     error = body.get("error") if isinstance(body, dict) else None
-    told = error.get("message") if isinstance(error, dict) else None
-    if told is None:
+    text = error.get("message") if isinstance(error, dict) else None
+    if text is None:
         shown = reply.body[:MOST_SHOWN].decode(errors="replace")
-        told = f"{shown!r} is no reply of the proxy; is odyssey_proxy_url right?"
+        text = f"{shown!r} is no reply of the proxy; is odyssey_proxy_url right?"
     is_transient = reply.status in (429, 502, 503, 504)
     kind = ProxyUnavailable if is_transient else ProxyRefused
-    return kind(f"{what}: HTTP {reply.status}: {told}", status=reply.status)
+    return kind(f"{what}: HTTP {reply.status}: {text}", status=reply.status)

@@ -287,10 +287,10 @@ def _is_guard(statement: ast.stmt) -> bool:
 
 
 def _warning(package: str, path: str, brought_by: Sequence[str]) -> str:
-    told = f"{path} imports {package}, which is neither shipped nor in requirements: "
+    text = f"{path} imports {package}, which is neither shipped nor in requirements: "
     if brought_by:
-        return f"{told}add {sorted(brought_by)[0]!r}, unless another requirement brings it"
-    return f"{told}move it into the project of the functions, or add the package that brings it"
+        return f"{text}add {sorted(brought_by)[0]!r}, unless another requirement brings it"
+    return f"{text}move it into the project of the functions, or add the package that brings it"
 
 
 def _normal(name: str) -> str:

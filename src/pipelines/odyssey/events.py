@@ -94,8 +94,8 @@ async def async_post_handoff(
 
 
 def _handoff(to_actor: str, reason: str | None, envelope: Envelope, more: dict[str, Any]) -> dict[str, Any]:
-    told = {} if reason is None else {"reason": reason}
-    return {"from_actor": envelope.actor_id, "to_actor": to_actor} | told | more
+    text = {} if reason is None else {"reason": reason}
+    return {"from_actor": envelope.actor_id, "to_actor": to_actor} | text | more
 
 
 def _request(

@@ -82,9 +82,9 @@ def _of_class(hint: Any, inside: tuple[Any, ...]) -> dict[str, Any]:
         return _record(hint, [field.name for field in fields], needed, inside)
     if typing.is_typeddict(hint):
         return _record(hint, list(hint.__annotations__), sorted(hint.__required_keys__), inside)
-    told = getattr(hint, "__name__", str(hint))
+    text = getattr(hint, "__name__", str(hint))
     raise NoSchema(
-        f"`{told}` has no form in JSON; use str, int, a dataclass, a TypedDict, a pydantic model, …"
+        f"`{text}` has no form in JSON; use str, int, a dataclass, a TypedDict, a pydantic model, …"
     )
 
 
@@ -92,9 +92,9 @@ def _annotated(hint: Any, inside: tuple[Any, ...]) -> dict[str, Any]:
     first, *notes = typing.get_args(hint)
     schema = schema_of(first, inside)
     for note in notes:
-        said = note if isinstance(note, str) else getattr(note, "description", None)
-        if isinstance(said, str) and said:
-            schema["description"] = said
+        text = note if isinstance(note, str) else getattr(note, "description", None)
+        if isinstance(text, str) and text:
+            schema["description"] = text
     return schema
 
 

@@ -101,8 +101,8 @@ def _reason(outcome: Outcome) -> str:
         return f"The run's proxy was not reached: {outcome}"
     body = decoded(outcome)
     error = body.get("error") if isinstance(body, dict) else None
-    told = error.get("message") if isinstance(error, dict) else "that is no reply of the proxy"
-    return f"The run's proxy answered {outcome.status}: {told}"
+    text = error.get("message") if isinstance(error, dict) else "that is no reply of the proxy"
+    return f"The run's proxy answered {outcome.status}: {text}"
 
 
 def serve(source: IO[str], write: Callable[[str], None], environment: Mapping[str, str]) -> int:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MARK = "odyssey"
 TASK = "odyssey_task"
-PENDING_WORDS = ("fail", "skip")
+PENDING_OUTCOMES = ("fail", "skip")
 HELP = (
     "odyssey(dataset, agent=None, tools=None, repeats=1, min_pass=None, tags=None, pending=None, "
     "fault_seed=0, serve=False, url=None): run the test once for each task of a dataset; the test is the "
@@ -44,8 +44,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", HELP)
-    if config.getini("odyssey_pending") not in PENDING_WORDS:
-        raise pytest.UsageError(f"odyssey_pending is {' or '.join(PENDING_WORDS)}")
+    if config.getini("odyssey_pending") not in PENDING_OUTCOMES:
+        raise pytest.UsageError(f"odyssey_pending is {' or '.join(PENDING_OUTCOMES)}")
     report: Path | None = config.getoption("--odyssey-report")
     if report is not None and not report.absolute().parent.is_dir():
         raise pytest.UsageError(f"--odyssey-report {report}: there is no such directory")
@@ -53,10 +53,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if repeats is not None and not 1 <= repeats <= 100:
         raise pytest.UsageError("--odyssey-repeats is from 1 to 100")
     if not hasattr(config, "workerinput"):  # under xdist the workers run, and this process tells
-        config.pluginmanager.register(_Told(report), "odyssey-told")
+        config.pluginmanager.register(_SessionReport(report), "odyssey-told")
 
 
-class _Told:
+class _SessionReport:
     """What every marked test came to, also where workers ran it; printed and written at the end."""
 
     def __init__(self, report: Path | None) -> None:
@@ -144,7 +144,7 @@ def odyssey_task(request: pytest.FixtureRequest) -> Any:
     return request.param
 
 
-class _PerRepeat:
+class _PerRepeatValue:
     """Stands where a run will be: each repeat has its own, so no fixture can hold it."""
 
     def __init__(self, name: str) -> None:
@@ -157,16 +157,16 @@ class _PerRepeat:
 @pytest.fixture
 def odyssey_run(odyssey_task: Any) -> Any:
     """The run of this repeat (`pipelines.odyssey.testing.InProcessRun`); its envelope is bound."""
-    return _PerRepeat("odyssey_run")
+    return _PerRepeatValue("odyssey_run")
 
 
 @pytest.fixture
 def odyssey_envelope(odyssey_task: Any) -> Any:
     """What the agent is given in this repeat."""
-    return _PerRepeat("odyssey_envelope")
+    return _PerRepeatValue("odyssey_envelope")
 
 
 @pytest.fixture
 def odyssey_result(odyssey_task: Any) -> Any:
     """Of a served agent: what this repeat came to."""
-    return _PerRepeat("odyssey_result")
+    return _PerRepeatValue("odyssey_result")

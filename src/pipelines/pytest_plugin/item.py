@@ -6,7 +6,7 @@ from pipelines.core.results.gate import Tally
 from pipelines.core.results.results import is_met, outcome_of
 from pipelines.core.verdict.pending_words import most_basic, pending_words
 from pipelines.pytest_plugin import CouldNotRun
-from pipelines.pytest_plugin.attempt import Attempt, attempt
+from pipelines.pytest_plugin.attempt import Attempt, run_attempt
 from pipelines.pytest_plugin.failure_text import failure_text
 from pipelines.pytest_plugin.tasks import OdysseyTask
 
@@ -21,7 +21,7 @@ def run_item(item: pytest.Function, task: OdysseyTask) -> None:
             attempts = served_attempts(item, task)
         else:
             for number in range(task.marked.repeats):
-                attempts.append(attempt(item, task, number))
+                attempts.append(run_attempt(item, task, number))
     except CouldNotRun as error:
         _note(item, task, attempts, why=str(error))
         raise
@@ -74,5 +74,5 @@ def _note(item: pytest.Function, task: OdysseyTask, attempts: list[Attempt], why
 def _why(undecided: Attempt) -> str:
     """`no_oracle: …`, with what to do about it."""
     words = pending_words(undecided.pending_reason)
-    told = f"{undecided.pending_reason}: {undecided.reasoning}" if words else undecided.reasoning
-    return f"{told} {words.to_do}" if words else told
+    text = f"{undecided.pending_reason}: {undecided.reasoning}" if words else undecided.reasoning
+    return f"{text} {words.to_do}" if words else text

@@ -159,10 +159,10 @@ def mcp_config(
     ] = ENV_RUN_TOKEN,
 ) -> None:
     """Print the configuration that connects an MCP client to the simulated tools of a run."""
-    from pipelines.cli.agent.mcp_config import Wanted, print_config
+    from pipelines.cli.agent.mcp_config import ClientOptions, print_config
 
-    wanted = Wanted(client=client, name=name, token_env=token_env, is_stdio=stdio)
-    print_config(server, wanted, run_id=run, agent=agent, task=task)
+    options = ClientOptions(client=client, name=name, token_env=token_env, is_stdio=stdio)
+    print_config(server, options, run_id=run, agent=agent, task=task)
 
 
 @app.command()
@@ -249,17 +249,17 @@ def doctor(
     as_json: Json = False,
 ) -> None:
     """Find what would keep an agent from running, and how to fix it. Exit code 1 if there is a problem."""
-    from pipelines.cli.doctor.doctor import Asked, examine, print_findings
+    from pipelines.cli.doctor.doctor import DoctorOptions, examine, print_findings
     from pipelines.cli.project import find_project
 
     project = find_project(directory, app=app, agent=agent, dataset=dataset)
-    asked = Asked(
+    options = DoctorOptions(
         url=url,
         token_variable=token_env,
         server=server or DEFAULT_URL,
         is_server_named=bool(server),
     )
-    print_findings(list(examine(project, asked)), as_json=as_json)
+    print_findings(list(examine(project, options)), as_json=as_json)
 
 
 @app.command()
@@ -278,10 +278,10 @@ def dev(
     token_env: TokenEnv = "AGENT_TOKEN",
 ) -> None:
     """Run the agent's tasks and print each call as it happens; run them again when a file changes."""
-    from pipelines.cli.agent.dev import Wanted, develop
+    from pipelines.cli.agent.dev import DevOptions, develop
     from pipelines.cli.project import find_project
 
-    wanted = Wanted(
+    options = DevOptions(
         read_project=lambda: find_project(directory, app=app, agent=agent, dataset=dataset),
         tasks=tuple(task or ()),
         port=port,
@@ -290,7 +290,7 @@ def dev(
         token_variable=token_env,
         once=once,
     )
-    develop(wanted)
+    develop(options)
 
 
 @app.command()
@@ -339,9 +339,9 @@ def conformance(
     as_json: Json = False,
 ) -> None:
     """Check a wrapper in any language against the wire contract. Exit code 1 if it breaks a rule."""
-    from pipelines.cli.agent.conformance import Wanted, print_conformance
+    from pipelines.cli.agent.conformance import ConformanceOptions, print_conformance
 
-    wanted = Wanted(
+    options = ConformanceOptions(
         url=url,
         auth_header=auth_header,
         token_env=token_env,
@@ -359,4 +359,4 @@ def conformance(
         junit=junit,
         as_json=as_json,
     )
-    print_conformance(wanted)
+    print_conformance(options)

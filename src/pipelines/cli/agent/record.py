@@ -40,36 +40,36 @@ def write_recording(server: Server, run_ids: list[int], directory: Path, *, may_
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "tools.json").write_bytes(dumps(tools))
     (directory / "calls.jsonl").write_bytes(b"".join(dumps(line) + b"\n" for line in lines))
-    calls = sum(len(_calls(line)) for line in lines)
-    typer.echo(f"{_count(calls, 'call')} of {_count(len(lines), 'run')} in {directory}")
+    calls = sum(len(_calls_of(line)) for line in lines)
+    typer.echo(f"{_plural(calls, 'call')} of {_plural(len(lines), 'run')} in {directory}")
     if simulated:
-        typer.echo(f"{_count(simulated, 'call')} of them answered by the simulator itself: no real backend.")
+        typer.echo(f"{_plural(simulated, 'call')} of them answered by the simulator itself: no real backend.")
     typer.echo(f"Measure them: pipelines odyssey fidelity {directory}")
 
 
 def _check_sources(run_ids: list[int], lines: list[JsonObject], *, may_be_simulated: bool) -> int:
     """How many calls the simulated backend answered. Ends the command where there should be none."""
-    told = []
+    parts = []
     simulated = 0
     for run_id, line in zip(run_ids, lines, strict=True):
-        calls = _calls(line)
+        calls = _calls_of(line)
         by_simulator = len([call for call in calls if call.get("source") == SIMULATED])
         simulated += by_simulator
         if not calls:
             stop(f"Run {run_id} has no tool call that a backend answered; there is nothing to record.")
         if by_simulator:
-            told.append(
-                f"Run {run_id}: the simulator answered {by_simulator} of {_count(len(calls), 'call')}."
+            parts.append(
+                f"Run {run_id}: the simulator answered {by_simulator} of {_plural(len(calls), 'call')}."
             )
-    if told and not may_be_simulated:
-        stop("\n".join(["This is no recording of a real backend.", *told, REAL]))
+    if parts and not may_be_simulated:
+        stop("\n".join(["This is no recording of a real backend.", *parts, REAL]))
     return simulated
 
 
-def _calls(line: JsonObject) -> list[JsonObject]:
+def _calls_of(line: JsonObject) -> list[JsonObject]:
     calls = line["calls"]
     return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
 
 
-def _count(number: int, what: str) -> str:
+def _plural(number: int, what: str) -> str:
     return f"{number} {what}{'s' if number != 1 else ''}"

@@ -9,7 +9,7 @@ import httpx2
 import typer
 
 from pipelines.cli.client import Server, uses_proxies
-from pipelines.cli.code_upload import CannotUpload, code_of
+from pipelines.cli.code_upload import CannotUpload, collect_code
 from pipelines.cli.files import stderr, stop
 from pipelines.cli.project import Project
 from pipelines.core.agents.agent_definition import LONGEST_NAME
@@ -67,7 +67,7 @@ def _body(project: Project, *, token: str | None, endpoint_url: str | None) -> _
     body: dict[str, Any] = dict(project.definition)
     if project.is_code:
         try:
-            code = code_of(project)
+            code = collect_code(project)
             if code is None:
                 return _Body(body)
             text = code.as_json()

@@ -62,9 +62,9 @@ def show_command(server: "Server", ref: Ref, as_json: Json = False) -> None:
 @with_server
 def remove_command(server: "Server", ref: Ref) -> None:
     """Delete a scenario. Tasks that were created from it keep their copies."""
-    from pipelines.cli.coding.scenarios import remove
+    from pipelines.cli.coding.scenarios import remove_scenario
 
-    remove(server, ref)
+    remove_scenario(server, ref)
 
 
 @import_app.command(name="harbor")
@@ -79,10 +79,10 @@ def harbor_command(
     as_json: Json = False,
 ) -> None:
     """Import tasks in Harbor's format. Exit: 0 all imported, 1 some refused, 2 usage, 3 not run."""
-    from pipelines.cli.coding.import_tasks import Wish
+    from pipelines.cli.coding.import_tasks import ImportOptions
     from pipelines.cli.coding.imports import import_harbor
 
-    import_harbor(server, Wish(replace=replace, is_dry=dry_run, as_json=as_json), path)
+    import_harbor(server, ImportOptions(replace=replace, is_dry=dry_run, as_json=as_json), path)
 
 
 @import_app.command(name="swebench")
@@ -111,7 +111,7 @@ def swebench_command(
     as_json: Json = False,
 ) -> None:
     """Import rows in SWE-bench's format. Exit: 0 all imported, 1 some refused, 2 usage, 3 not run."""
-    from pipelines.cli.coding.import_tasks import Wish
+    from pipelines.cli.coding.import_tasks import ImportOptions
     from pipelines.cli.coding.imports import import_swebench
     from pipelines.cli.files import read_text
     from pipelines.core.coding.import_swebench import Setting
@@ -122,8 +122,8 @@ def swebench_command(
         test_command=test_command,
         timeout_s=timeout_s,
     )
-    wish = Wish(replace=replace, is_dry=dry_run, as_json=as_json)
-    import_swebench(server, wish, file, repos=repos, setting=setting, only=tuple(only or ()))
+    options = ImportOptions(replace=replace, is_dry=dry_run, as_json=as_json)
+    import_swebench(server, options, file, repos=repos, setting=setting, only=tuple(only or ()))
 
 
 @app.command(name="rescore")

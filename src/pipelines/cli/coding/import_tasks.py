@@ -22,7 +22,7 @@ STYLES = {"imported": "green", "could be taken": "green", "refused": "red"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wish:
+class ImportOptions:
     """How an import is to go."""
 
     replace: bool
@@ -31,7 +31,7 @@ class Wish:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Taken:
+class ImportResult:
     """What became of one task."""
 
     name: str
@@ -50,52 +50,52 @@ class Taken:
         }
 
 
-def take_all(server: Server, wish: Wish, tasks: Sequence[ImportedTask | RefusedTask]) -> None:
+def import_all(server: Server, options: ImportOptions, tasks: Sequence[ImportedTask | RefusedTask]) -> None:
     """One after the other: each proof runs the task twice."""
-    if wish.is_dry:
-        _finish(wish, [_foreseen(task) for task in tasks])
+    if options.is_dry:
+        _report_results(options, [_dry_run_result(task) for task in tasks])
         return
-    taken: list[Taken] = []
+    taken: list[ImportResult] = []
     columns = (TextColumn("proving {task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=stderr, transient=True) as bar:
         shown = bar.add_task("", total=len(tasks))
         for task in tasks:
             bar.update(shown, description=task.name)
-            taken.append(_take(server, wish, task))
+            taken.append(_import_task(server, options, task))
             bar.advance(shown)
-    _finish(wish, taken)
+    _report_results(options, taken)
 
 
-def _foreseen(task: ImportedTask | RefusedTask) -> Taken:
+def _dry_run_result(task: ImportedTask | RefusedTask) -> ImportResult:
     if isinstance(task, RefusedTask):
-        return Taken(name=task.name, what="refused", reasons=task.reasons)
-    return Taken(name=task.name, what="could be taken", notes=task.notes)
+        return ImportResult(name=task.name, what="refused", reasons=task.reasons)
+    return ImportResult(name=task.name, what="could be taken", notes=task.notes)
 
 
-def _take(server: Server, wish: Wish, task: ImportedTask | RefusedTask) -> Taken:
+def _import_task(server: Server, options: ImportOptions, task: ImportedTask | RefusedTask) -> ImportResult:
     if isinstance(task, RefusedTask):
-        return _foreseen(task)
-    body = task.as_json() | {"replace": wish.replace}
+        return _dry_run_result(task)
+    body = task.as_json() | {"replace": options.replace}
     refusal, made = server.refusal_or_answer(f"{SCENARIOS}/import", body, timeout=None)
     if refusal is not None:
-        return Taken(name=task.name, what="refused", reasons=(refusal,), notes=task.notes)
+        return ImportResult(name=task.name, what="refused", reasons=(refusal,), notes=task.notes)
     if made["refused"]:
-        return Taken(name=task.name, what="refused", reasons=tuple(made["refused"]), notes=task.notes)
-    return Taken(
+        return ImportResult(name=task.name, what="refused", reasons=tuple(made["refused"]), notes=task.notes)
+    return ImportResult(
         name=task.name, what="imported", scenario_id=made["id"], notes=(*task.notes, *made.get("notes", ()))
     )
 
 
-def _finish(wish: Wish, taken: Sequence[Taken]) -> None:
-    if wish.as_json:
+def _report_results(options: ImportOptions, taken: Sequence[ImportResult]) -> None:
+    if options.as_json:
         typer.echo(json.dumps([each.as_json() for each in taken], ensure_ascii=False))
     else:
-        _print(taken)
+        _print_results(taken)
     if any(each.what == "refused" for each in taken):
         raise typer.Exit(int(ExitCode.NOT_MET))
 
 
-def _print(taken: Sequence[Taken]) -> None:
+def _print_results(taken: Sequence[ImportResult]) -> None:
     console = new_console()
     for each in taken:
         place = f" (scenario {each.scenario_id})" if each.scenario_id is not None else ""
@@ -106,5 +106,5 @@ def _print(taken: Sequence[Taken]) -> None:
             print_block(console, "", note, indent=15, rest="dim")
     good = [each for each in taken if each.what != "refused"]
     word = "imported" if any(each.what == "imported" for each in taken) or not good else "could be taken"
-    told = f"{plural(len(taken), 'task')}: {len(good)} {word}, {len(taken) - len(good)} refused"
-    print_title(console, told)
+    text = f"{plural(len(taken), 'task')}: {len(good)} {word}, {len(taken) - len(good)} refused"
+    print_title(console, text)

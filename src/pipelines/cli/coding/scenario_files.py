@@ -27,7 +27,7 @@ def read_scenarios(path: Path) -> list[JsonObject]:
     entries = listed if isinstance(listed, list) else [listed]
     if not entries or not all(isinstance(entry, dict) for entry in entries):
         stop(f"{path}: one scenario, or a list of them, is expected.")
-    return [_with_folders(entry, path.parent) for entry in entries if isinstance(entry, dict)]
+    return [_read_folders(entry, path.parent) for entry in entries if isinstance(entry, dict)]
 
 
 def read_any(path: Path) -> Json:
@@ -44,7 +44,7 @@ def read_any(path: Path) -> Json:
         stop_with(refused.problems, str(path))
 
 
-def _with_folders(body: JsonObject, base: Path) -> JsonObject:
+def _read_folders(body: JsonObject, base: Path) -> JsonObject:
     made = dict(body)
     seed = made.get("workspace_seed")
     if isinstance(seed, dict) and seed.get("type") == "folder":
@@ -52,7 +52,7 @@ def _with_folders(body: JsonObject, base: Path) -> JsonObject:
             read_tree(base / _folder_name(seed.get("path"), "workspace_seed.path"))
         )
     if "test_folder" in made:
-        tests = _texts(base / _folder_name(made.pop("test_folder"), "test_folder"))
+        tests = _read_test_files(base / _folder_name(made.pop("test_folder"), "test_folder"))
         known = made.get("test_files")
         made["test_files"] = tests | (known if isinstance(known, dict) else {})
     return made
@@ -74,7 +74,7 @@ def read_tree(folder: Path) -> dict[str, TreeFile]:
         folders[:] = sorted(set(folders) - LEFT_OUT)
         for name in sorted(names):
             path = Path(top) / name
-            data = _data(path)
+            data = _read_file(path)
             size += len(data)
             if len(found) >= MOST_FILES or size > MOST_BYTES:
                 stop(f"{folder} is too large to be sent: name a git repository instead.")
@@ -83,7 +83,7 @@ def read_tree(folder: Path) -> dict[str, TreeFile]:
     return found
 
 
-def _texts(folder: Path) -> JsonObject:
+def _read_test_files(folder: Path) -> JsonObject:
     found: JsonObject = {}
     for path, file in read_tree(folder).items():
         text = file.text()
@@ -93,7 +93,7 @@ def _texts(folder: Path) -> JsonObject:
     return found
 
 
-def _data(path: Path) -> bytes:
+def _read_file(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:

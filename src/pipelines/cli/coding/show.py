@@ -80,8 +80,8 @@ def _print_diff(console: Console, diff: Any, *, full: bool) -> None:
         print_block(console, "", "the diff is over its limit and was cut", indent=2, rest="yellow")
     if diff["ignored_total"]:
         count = plural(diff["ignored_total"], "ignored file")
-        said = f"{count} left out: {', '.join(diff['ignored_files'][:5])}"
-        print_block(console, "", said, indent=2, rest="dim")
+        text = f"{count} left out: {', '.join(diff['ignored_files'][:5])}"
+        print_block(console, "", text, indent=2, rest="dim")
     _print_patch(console, diff["patch"].splitlines(), full=full)
 
 
@@ -97,8 +97,8 @@ def _mode_changed(file: Any) -> bool:
 
 
 def _print_patch(console: Console, lines: list[str], *, full: bool) -> None:
-    told = lines if full else [line for line in lines if not line.startswith("index ")]
-    shown = told if full else told[:MOST_LINES]
+    text = lines if full else [line for line in lines if not line.startswith("index ")]
+    shown = text if full else text[:MOST_LINES]
     for line in shown:
         style = (
             "green"
@@ -110,8 +110,8 @@ def _print_patch(console: Console, lines: list[str], *, full: bool) -> None:
             else "dim"
         )
         print_cut(console, f"    {line}", style, full=full)
-    if len(told) > len(shown):
-        print_block(console, "", f"… {len(told) - len(shown):,} more lines: --full", indent=4, rest="dim")
+    if len(text) > len(shown):
+        print_block(console, "", f"… {len(text) - len(shown):,} more lines: --full", indent=4, rest="dim")
 
 
 def print_cut(console: Console, line: str, style: str, *, full: bool) -> None:

@@ -15,7 +15,7 @@ IN_SANDBOX = ("--mcp-command", "--code")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Given:
+class NewEndpoint:
     name: str
     openapi: str | None = None  # a file, or a URL
     base_url: str | None = None
@@ -30,9 +30,9 @@ class Given:
     api_key_header: str | None = None
 
 
-def add_endpoint(server: Server, given: Given, *, replace: bool, as_json: bool) -> None:
-    body = body_of(given)
-    known = find_endpoint(server, given.name) if replace else None
+def add_endpoint(server: Server, endpoint: NewEndpoint, *, replace: bool, as_json: bool) -> None:
+    body = request_body(endpoint)
+    known = find_endpoint(server, endpoint.name) if replace else None
     if known is None:
         made = server.post(ENDPOINTS, body, timeout=DISCOVERY_S)
     else:
@@ -40,94 +40,99 @@ def add_endpoint(server: Server, given: Given, *, replace: bool, as_json: bool) 
     print_endpoint(made, "changed" if known is not None else "registered", as_json=as_json)
 
 
-def body_of(given: Given) -> Body:
+def request_body(endpoint: NewEndpoint) -> Body:
     """The request, or a message about what does not go together."""
-    values = (given.openapi, given.mcp, given.mcp_command, given.code)
+    values = (endpoint.openapi, endpoint.mcp, endpoint.mcp_command, endpoint.code)
     kinds = [kind for kind, value in zip(KINDS, values, strict=True) if value]
     if len(kinds) != 1:
         found = f"not {' and '.join(kinds)}" if kinds else "what the endpoint is"
         stop(f"Give one of {', '.join(KINDS)}: {found}.")
     (kind,) = kinds
-    _refuse_what_does_not_fit(given, kind)
-    type, config = _READERS[kind](given)
-    auth = _auth(given)
-    return {"name": given.name, "type": type, "config": config, "auth": auth}
+    _check_options(endpoint, kind)
+    type, config = _CONFIGS[kind](endpoint)
+    auth = _read_auth(endpoint)
+    return {"name": endpoint.name, "type": type, "config": config, "auth": auth}
 
 
-def _refuse_what_does_not_fit(given: Given, kind: str) -> None:
+def _check_options(endpoint: NewEndpoint, kind: str) -> None:
     code_only = {
-        "--function": given.functions,
-        "--requirements": given.requirements,
-        "--allow-host": given.allow_hosts,
+        "--function": endpoint.functions,
+        "--requirements": endpoint.requirements,
+        "--allow-host": endpoint.allow_hosts,
     }
     for option, value in code_only.items():
         if value and kind != "--code":
             stop(f"{option} goes with --code, not with {kind}.")
-    if given.env and kind not in IN_SANDBOX:
+    if endpoint.env and kind not in IN_SANDBOX:
         stop(f"--env goes with --code or --mcp-command, not with {kind}.")
-    if given.base_url is not None and kind != "--openapi":
+    if endpoint.base_url is not None and kind != "--openapi":
         stop(f"--base-url goes with --openapi, not with {kind}.")
-    if (given.bearer or given.api_key_header) and kind in IN_SANDBOX:
+    if (endpoint.bearer or endpoint.api_key_header) and kind in IN_SANDBOX:
         what = "code" if kind == "--code" else "a program"
         stop(f"--bearer and --api-key-header are for services with a URL; {what} gets credentials by --env.")
 
 
-def _openapi(given: Given) -> tuple[str, Body]:
-    if given.base_url is None:
+def _openapi_config(endpoint: NewEndpoint) -> tuple[str, Body]:
+    if endpoint.base_url is None:
         stop("--openapi needs --base-url: where the service answers, such as https://api.example.com/v2")
-    document = str(given.openapi)
+    document = str(endpoint.openapi)
     if document.startswith(("http://", "https://")):
-        return "http_openapi", {"base_url": given.base_url, "spec_url": document}
-    return "http_openapi", {"base_url": given.base_url, "spec": read_text(Path(document))}
+        return "http_openapi", {"base_url": endpoint.base_url, "spec_url": document}
+    return "http_openapi", {"base_url": endpoint.base_url, "spec": read_text(Path(document))}
 
 
-def _mcp(given: Given) -> tuple[str, Body]:
-    return "mcp_server", {"url": given.mcp}
+def _mcp_config(endpoint: NewEndpoint) -> tuple[str, Body]:
+    return "mcp_server", {"url": endpoint.mcp}
 
 
-def _mcp_command(given: Given) -> tuple[str, Body]:
+def _mcp_command_config(endpoint: NewEndpoint) -> tuple[str, Body]:
     try:
-        command, *args = shlex.split(str(given.mcp_command))
+        command, *args = shlex.split(str(endpoint.mcp_command))
     except ValueError:  # no words, or a quote that is not closed
         stop("--mcp-command is written as in a shell, such as 'python -m server', with every quote closed.")
-    return "mcp_server", {"command": command, "args": args, "env_vars": _variables(given)}
+    return "mcp_server", {"command": command, "args": args, "env_vars": _variables(endpoint)}
 
 
-def _code(given: Given) -> tuple[str, Body]:
-    assert given.code is not None
-    listed = read_text(given.requirements).splitlines() if given.requirements is not None else []
+def _code_config(endpoint: NewEndpoint) -> tuple[str, Body]:
+    assert endpoint.code is not None
+    listed = read_text(endpoint.requirements).splitlines() if endpoint.requirements is not None else []
     lines = [line.strip() for line in listed]
     return "code", {
-        "source": read_text(given.code),
-        "functions": [*given.functions],
+        "source": read_text(endpoint.code),
+        "functions": [*endpoint.functions],
         "requirements": [
             line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")
         ],
-        "env_vars": _variables(given),
-        "allow_hosts": [*given.allow_hosts],
+        "env_vars": _variables(endpoint),
+        "allow_hosts": [*endpoint.allow_hosts],
     }
 
 
-def _variables(given: Given) -> dict[str, str]:
-    return dict(_pair("--env", each, "VAR=CREDENTIAL") for each in given.env)
+def _variables(endpoint: NewEndpoint) -> dict[str, str]:
+    return dict(_split_pair("--env", each, "VAR=CREDENTIAL") for each in endpoint.env)
 
 
-def _auth(given: Given) -> Body | None:
-    if given.bearer is not None and given.api_key_header is not None:
+def _read_auth(endpoint: NewEndpoint) -> Body | None:
+    if endpoint.bearer is not None and endpoint.api_key_header is not None:
         stop("Give --bearer or --api-key-header, not both.")
-    if given.bearer is not None:
-        return {"type": "bearer", "credential": given.bearer}
-    if given.api_key_header is None:
+    if endpoint.bearer is not None:
+        return {"type": "bearer", "credential": endpoint.bearer}
+    if endpoint.api_key_header is None:
         return None
-    header, credential = _pair("--api-key-header", given.api_key_header, "HEADER=CREDENTIAL")
+    header, credential = _split_pair("--api-key-header", endpoint.api_key_header, "HEADER=CREDENTIAL")
     return {"type": "api_key", "header": header, "credential": credential}
 
 
-def _pair(option: str, text: str, shape: str) -> tuple[str, str]:
+def _split_pair(option: str, text: str, shape: str) -> tuple[str, str]:
     before, separator, after = text.partition("=")
     if not separator or not before or not after:
         stop(f"{option} is written as {shape}, the name of an org credential behind the `=`.")
     return before, after
 
 
-_READERS = {"--openapi": _openapi, "--mcp": _mcp, "--mcp-command": _mcp_command, "--code": _code}
+_CONFIGS = {
+    "--openapi": _openapi_config,
+    "--mcp": _mcp_config,
+    "--mcp-command": _mcp_command_config,
+    "--code": _code_config,
+}

@@ -65,9 +65,9 @@ def add(
     as_json: Json = False,
 ) -> None:
     """Register an endpoint and find its tools. Give --openapi, --mcp, --mcp-command or --code."""
-    from pipelines.cli.endpoints.add import Given, add_endpoint
+    from pipelines.cli.endpoints.add import NewEndpoint, add_endpoint
 
-    given = Given(
+    endpoint = NewEndpoint(
         name=name,
         openapi=openapi,
         base_url=base_url,
@@ -81,7 +81,7 @@ def add(
         bearer=bearer,
         api_key_header=api_key_header,
     )
-    add_endpoint(server, given, replace=replace, as_json=as_json)
+    add_endpoint(server, endpoint, replace=replace, as_json=as_json)
 
 
 @app.command()

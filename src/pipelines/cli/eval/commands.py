@@ -83,12 +83,12 @@ def run_command(
 ) -> None:
     """Run scenarios under each variation on an agent. Exit: 0 gate met, 1 not met, 2 usage, 3 not run."""
     from pipelines.cli.eval.gate import FailOn
-    from pipelines.cli.eval.run import Files, Wanted, run_matrix
+    from pipelines.cli.eval.run import MatrixOptions, OutputFiles, run_matrix
 
-    wanted = Wanted(
+    options = MatrixOptions(
         scenarios=tuple(scenarios or ()),
         agent=agent,
-        variations=_listed(variations),
+        variations=_split_ids(variations),
         repeats=repeats,
         baseline_repeats=baseline_repeats,
         intensity=intensity,
@@ -99,13 +99,13 @@ def run_command(
         max_model_tokens=max_model_tokens,
         resume=resume,
         fail_on=FailOn(fail_on),
-        files=Files(junit=junit, html=html, svg=svg, csv=csv),
+        files=OutputFiles(junit=junit, html=html, svg=svg, csv=csv),
         as_json=as_json,
     )
-    run_matrix(server, wanted)
+    run_matrix(server, options)
 
 
-def _listed(given: str | None) -> tuple[str, ...] | None:
+def _split_ids(given: str | None) -> tuple[str, ...] | None:
     return tuple(part.strip() for part in given.split(",") if part.strip()) if given is not None else None
 
 
@@ -164,10 +164,10 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show a scenario, a matrix with its heatmap, or a run with the injected text and what changed."""
-    from pipelines.cli.eval.run import Files
+    from pipelines.cli.eval.run import OutputFiles
     from pipelines.cli.eval.show import print_one
 
-    print_one(server, id, files=Files(html=html, svg=svg, csv=csv), as_json=as_json)
+    print_one(server, id, files=OutputFiles(html=html, svg=svg, csv=csv), as_json=as_json)
 
 
 @app.command()
@@ -187,9 +187,9 @@ def export(
     ] = False,
 ) -> None:
     """Write scenarios to a file that `import` and `run` accept."""
-    from pipelines.cli.eval.transfer import Target, export_scenarios
+    from pipelines.cli.eval.transfer import ExportTarget, export_scenarios
 
-    target = Target(file=file, format=as_format, with_ids=with_ids)
+    target = ExportTarget(file=file, format=as_format, with_ids=with_ids)
     export_scenarios(server, ids or [], to=target)
 
 

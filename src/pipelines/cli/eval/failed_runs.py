@@ -12,27 +12,27 @@ MOST_LOOKED_AT = 500  # of the failed runs: one page, which is enough to see wha
 LONGEST = 300
 
 
-def reasons(server: Server, report: Any) -> list[list[str]]:
+def explain_failures(server: Server, report: Any) -> list[list[str]]:
     """The commonest first."""
-    failed = _failed(server, report)
+    failed = _failed_runs(server, report)
     examples = {run["error_class"]: run["id"] for run in failed}
     counts = Counter(run["error_class"] for run in failed)
-    return [_told(server, kind, count, examples[kind]) for kind, count in counts.most_common()]
+    return [_explain(server, kind, count, examples[kind]) for kind, count in counts.most_common()]
 
 
-def classes(server: Server, report: Any) -> set[str]:
+def error_classes(server: Server, report: Any) -> set[str]:
     """The error classes of the runs that failed."""
-    return {run["error_class"] for run in _failed(server, report)}
+    return {run["error_class"] for run in _failed_runs(server, report)}
 
 
-def _failed(server: Server, report: Any) -> list[Any]:
+def _failed_runs(server: Server, report: Any) -> list[Any]:
     if not report["progress"]["errors"]:
         return []
     query = {"matrix_id": report["matrix_id"], "status": "failed", "limit": MOST_LOOKED_AT}
     return [run for run in server.get(RUNS, **query)["items"] if run["error_class"]]
 
 
-def _told(server: Server, kind: str, count: int, run_id: int) -> list[str]:
+def _explain(server: Server, kind: str, count: int, run_id: int) -> list[str]:
     error = server.get(f"{RUNS}/{run_id}")["error_json"] or {}
     status = f"HTTP {error['http_status']} " if error.get("http_status") else ""
     detail = printable(f"{status}{error.get('detail') or ''}".strip() or "no more is known")

@@ -38,17 +38,17 @@ def unmeasured_cells(report: Any) -> list[Any]:
     return [cell for cell in report["cells"] if cell["verdict"] == UNMEASURED]
 
 
-def hopeless_baselines(report: Any) -> list[Any]:
+def never_matching_baselines(report: Any) -> list[Any]:
     """Scenarios without one baseline run that does what is expected."""
     return [scenario for scenario in report["scenarios"] if not scenario["baseline"]["match_rate"]["k"]]
 
 
-def unmet(report: Any, fail_on: FailOn) -> list[str]:
+def reasons_not_met(report: Any, fail_on: FailOn) -> list[str]:
     """Why the gate is not met, in a few words each; nothing where it is."""
-    return [] if fail_on is FailOn.NEVER else [*proven(report, fail_on), *unmeasured(report)]
+    return [] if fail_on is FailOn.NEVER else [*reasons_failed(report, fail_on), *reasons_unmeasured(report)]
 
 
-def proven(report: Any, fail_on: FailOn) -> list[str]:
+def reasons_failed(report: Any, fail_on: FailOn) -> list[str]:
     """What the agent did that the gate does not allow."""
     if not report["cells"]:
         return ["there is no cell"]
@@ -56,14 +56,16 @@ def proven(report: Any, fail_on: FailOn) -> list[str]:
     for verdict in ("critical", "susceptible", "failing", "inconclusive"):
         count = len([cell for cell in failing_cells(report, fail_on) if cell["verdict"] == verdict])
         reasons += [f"{plural(count, 'cell')} {verdict}"] if count else []
-    wrong = len([each for each in hopeless_baselines(report) if each["baseline"]["match_rate"]["n"]])
+    wrong = len([each for each in never_matching_baselines(report) if each["baseline"]["match_rate"]["n"]])
     return reasons + ([f"{plural(wrong, 'baseline')} never as expected"] if wrong else [])
 
 
-def unmeasured(report: Any) -> list[str]:
+def reasons_unmeasured(report: Any) -> list[str]:
     """What there were too few answers for."""
     cells = len(unmeasured_cells(report))
-    silent = len([each for each in hopeless_baselines(report) if not each["baseline"]["match_rate"]["n"]])
+    silent = len(
+        [each for each in never_matching_baselines(report) if not each["baseline"]["match_rate"]["n"]]
+    )
     reasons = [f"{plural(cells, 'cell')} incomplete"] if cells else []
     return reasons + ([f"{plural(silent, 'baseline')} without any answer"] if silent else [])
 
@@ -74,8 +76,8 @@ def exit_code(report: Any, fail_on: FailOn, errors: Collection[str]) -> ExitCode
     progress = report["progress"]
     if is_hindered and progress["errors"] >= progress["total"]:
         return ExitCode.COULD_NOT_RUN  # whatever the gate: nothing was run
-    if fail_on is FailOn.NEVER or not unmet(report, fail_on):
+    if fail_on is FailOn.NEVER or not reasons_not_met(report, fail_on):
         return ExitCode.MET
-    if proven(report, fail_on) or not is_hindered:
+    if reasons_failed(report, fail_on) or not is_hindered:
         return ExitCode.NOT_MET
     return ExitCode.COULD_NOT_RUN

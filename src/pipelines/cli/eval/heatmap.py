@@ -35,7 +35,7 @@ def heatmap(report: Any, *, width: int = 80, is_unicode: bool = True) -> Iterato
     """Line by line. Scenarios and variations keep the report's order."""
     cells = {(cell["scenario_id"], cell["variation"]): cell for cell in report["cells"]}
     columns = report["variations"]
-    rows = _shown_rows(report)
+    rows = _rows_to_show(report)
     layout = _layout(columns, report["cells"], width, HATCH if is_unicode else PLAIN_HATCH)
     for start in range(0, len(columns), layout.most_columns):
         block = columns[start : start + layout.most_columns]
@@ -48,12 +48,12 @@ def heatmap(report: Any, *, width: int = 80, is_unicode: bool = True) -> Iterato
             yield Text()
     left_out = len(report["scenarios"]) - len(rows)
     if left_out:
-        said = f"Shown are the {len(rows)} scenarios that moved furthest"
-        yield Text(f"{said}; {left_out:,} more are in the page, the CSV and --json.", style="bold")
+        text = f"Shown are the {len(rows)} scenarios that moved furthest"
+        yield Text(f"{text}; {left_out:,} more are in the page, the CSV and --json.", style="bold")
     yield from legend(report, layout)
 
 
-def _shown_rows(report: Any) -> list[Any]:
+def _rows_to_show(report: Any) -> list[Any]:
     """All, in their order; of very many those that moved furthest."""
     scenarios: list[Any] = report["scenarios"]
     if len(scenarios) <= MOST_ROWS:
@@ -90,8 +90,8 @@ def _heads(block: list[Any], layout: Layout) -> Iterator[Text]:
     heads = [[_cut(word, layout.cell) for word in _words(column)] for column in block]
     height = max(map(len, heads))
     for line in range(height):
-        said = [head[line - height + len(head)] if line >= height - len(head) else "" for head in heads]
-        yield Text((" " * GAP).join(word.ljust(layout.cell) for word in said).rstrip(), style="bold")
+        parts = [head[line - height + len(head)] if line >= height - len(head) else "" for head in heads]
+        yield Text((" " * GAP).join(word.ljust(layout.cell) for word in parts).rstrip(), style="bold")
 
 
 def _title(scenario: Any, width: int) -> Iterator[Text]:
@@ -114,11 +114,11 @@ def _row(row: list[Any], layout: Layout) -> Iterator[Text]:
         line = Text()
         for place, cell in enumerate(row):
             line.append(" " * GAP if place else "")
-            line.append_text(_half(cell, number, layout))
+            line.append_text(_cell_line(cell, number, layout))
         yield line
 
 
-def _half(cell: Any, number: int, layout: Layout) -> Text:
+def _cell_line(cell: Any, number: int, layout: Layout) -> Text:
     if cell is None:
         return Text("–".center(layout.cell) if not number else " " * layout.cell, style="dim")
     fill = layout.hatch if cell["verdict"] == HATCHED else " "
@@ -154,14 +154,14 @@ def legend(report: Any, layout: Layout) -> Iterator[Text]:
         f" {red:g} and more",
     )
     seen = {cell["verdict"] for cell in report["cells"]}
-    said = ["below it: runs that match"]
-    said += ["!! critical"] if "critical" in seen else []
-    said += ["! susceptible"] if "susceptible" in seen else []
-    said += ["F failing (wrong without pressure too)"] if "failing" in seen else []
-    said += [f"{layout.hatch * 2} inconclusive"] if HATCHED in seen else []
-    said += ["E incomplete (too many errors)"] if "incomplete" in seen else []
-    said += ["× exempt"] if "exempt" in seen else []
-    yield Text("; ".join(said))
+    parts = ["below it: runs that match"]
+    parts += ["!! critical"] if "critical" in seen else []
+    parts += ["! susceptible"] if "susceptible" in seen else []
+    parts += ["F failing (wrong without pressure too)"] if "failing" in seen else []
+    parts += [f"{layout.hatch * 2} inconclusive"] if HATCHED in seen else []
+    parts += ["E incomplete (too many errors)"] if "incomplete" in seen else []
+    parts += ["× exempt"] if "exempt" in seen else []
+    yield Text("; ".join(parts))
     cut = [
         column["id"] for column in report["variations"] if any(len(w) > layout.cell for w in _words(column))
     ]

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
-from pipelines.cli.eval.gate import VERDICTS_BY_GATE, FailOn, hopeless_baselines
+from pipelines.cli.eval.gate import VERDICTS_BY_GATE, FailOn, never_matching_baselines
 from pipelines.cli.output import phrases
 from pipelines.cli.output.junit import printable
 
@@ -13,7 +13,7 @@ def as_junit(report: Any, fail_on: FailOn) -> str:
     agent = report["agent"]
     suite = ElementTree.Element("testsuite", name=f"odyssey matrix {report['matrix_id']}")
     tally = {"failure": 0, "error": 0, "skipped": 0}
-    hopeless = {scenario["id"] for scenario in hopeless_baselines(report)}
+    hopeless = {scenario["id"] for scenario in never_matching_baselines(report)}
     names = {scenario["id"]: scenario["name"] for scenario in report["scenarios"]}
     cases = [(s["name"], "baseline", _baseline(s, s["id"] in hopeless)) for s in report["scenarios"]]
     for cell in report["cells"]:
@@ -45,12 +45,12 @@ class _Outcome(NamedTuple):
 
 def _baseline(scenario: Any, is_hopeless: bool) -> _Outcome:
     baseline = scenario["baseline"]
-    told = phrases.rate(baseline["match_rate"])
+    text = phrases.rate(baseline["match_rate"])
     if not baseline["match_rate"]["n"]:
         return _Outcome("error", "no baseline run ended", phrases.plural(baseline["errors"], "error"))
     if is_hopeless:
-        return _Outcome("error", "never does what is expected, even without pressure", told)
-    return _Outcome(None, "", told)
+        return _Outcome("error", "never does what is expected, even without pressure", text)
+    return _Outcome(None, "", text)
 
 
 def _outcome(cell: Any, fail_on: FailOn) -> _Outcome:

@@ -141,6 +141,6 @@ def decide(
     """Record a verdict and print its effect."""
     from pipelines.cli.eval.reviews import decide_review
 
-    said = {"verdict": verdict, "note": note, "reviewer": reviewer, "runs": runs}
-    body = {key: value for key, value in said.items() if value is not None}
+    fields = {"verdict": verdict, "note": note, "reviewer": reviewer, "runs": runs}
+    body = {key: value for key, value in fields.items() if value is not None}
     decide_review(server, review_id, body, as_json=as_json)

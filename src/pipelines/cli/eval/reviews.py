@@ -27,10 +27,10 @@ def print_reviews(
     if as_json:
         typer.echo(json.dumps(items, ensure_ascii=False))
         return
-    print_rows(COLUMNS, [_row(item) for item in items], empty=_empty(status, kind or matrix))
+    print_rows(COLUMNS, [_row(item) for item in items], empty=_empty_text(status, kind or matrix))
 
 
-def _empty(status: str | None, narrowed: str | None) -> str:
+def _empty_text(status: str | None, narrowed: str | None) -> str:
     if status in (None, "waiting"):
         return "Nothing such waits for a decision." if narrowed else "Nothing waits for a decision."
     return "There are no such reviews."
@@ -39,10 +39,10 @@ def _empty(status: str | None, narrowed: str | None) -> str:
 def _row(item: Any) -> tuple[str, ...]:
     missing = item.get("reviewers_missing")
     waits = item["verdict"] or (phrases.plural(missing, "reviewer") if missing else item["status"])
-    return item["id"], item["risk_level"] or UNKNOWN, item["kind"], waits, about(item)
+    return item["id"], item["risk_level"] or UNKNOWN, item["kind"], waits, review_subject(item)
 
 
-def about(item: Any) -> str:
+def review_subject(item: Any) -> str:
     if item["scenario_id"] is None:
         return f"run {item['run_id']}"
     place = f"{item['scenario_name'] or item['scenario_id']} × {item['variation'] or 'baseline'}"
@@ -56,7 +56,7 @@ def print_review(server: Server, review_id: str, *, as_json: bool) -> None:
         return
     console = Console(highlight=False)
     risk = f", {item['risk_level']} risk" if item["risk_level"] else ""
-    console.print(Text(about(item), style="bold"))
+    console.print(Text(review_subject(item), style="bold"))
     console.print(f"{item['id']}: {item['kind']}, {item['status']}{risk}", markup=False)
     for reason in item.get("reasons") or ():
         console.print(f"- {printable(str(reason))}", markup=False)
@@ -95,7 +95,7 @@ def _print_evidence(console: Console, evidence: Any) -> None:
     alike: dict[str, list[int]] = {}
     one = [evidence] if evidence.get("run_id") is not None and evidence.get("observed") else []  # an audit
     for run in evidence.get("runs") or one:
-        seen = _seen(run.get("observed") or {})
+        seen = _format_observed(run.get("observed") or {})
         alike.setdefault(seen, []).append(run["run_id"])
     for seen, ids in alike.items():
         console.print(
@@ -106,7 +106,7 @@ def _print_evidence(console: Console, evidence: Any) -> None:
         console.print(f"final response: {printable(str(final))}", markup=False)
 
 
-def _seen(observed: Any) -> str:
+def _format_observed(observed: Any) -> str:
     """What is no object is told with its class: a refusal is not the same as a text."""
     shown = phrases.value(observed.get("value"), longest=LONGEST)
     kind = observed.get("output_class")

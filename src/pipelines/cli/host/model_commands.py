@@ -46,33 +46,33 @@ def try_command(
     """Ask a model one tiny question, at its price. Exit: 0 it answered, 1 it did not."""
     body = {"purpose": purpose} | ({"model": model} if model is not None else {})
     tried = server.post("/api/models/test", body)
-    typer.echo(json.dumps(tried) if as_json else tried_line(tried))
+    typer.echo(json.dumps(tried) if as_json else test_line(tried))
     if not tried["ok"]:
         raise typer.Exit(1)
 
 
 def status_lines(known: Any) -> list[str]:
-    lines = [_line(each) for each in known["purposes"]]
+    lines = [_status_line(each) for each in known["purposes"]]
     if not known["is_installed"] and any(each["model"] for each in known["purposes"]):
         lines.append("What asks them is not installed: pip install 'pipelines-odyssey[models]'")
     return lines
 
 
-def _line(each: Any) -> str:
+def _status_line(each: Any) -> str:
     """`judge: openai:gpt-5-mini (PIPELINES_MODEL), key from the server, priced`"""
     if each["model"] is None:
         return f"{each['purpose']}: none"
-    said = [f"{each['purpose']}: {each['model']} ({each['named_by']})"]
+    parts = [f"{each['purpose']}: {each['model']} ({each['named_by']})"]
     if each["key_from"] is not None:
-        said.append("the org's own key" if each["key_from"] == "credential" else "key from the server")
+        parts.append("the org's own key" if each["key_from"] == "credential" else "key from the server")
     if each["is_priced"] is not None:
-        said.append("priced" if each["is_priced"] else "without a known price")
+        parts.append("priced" if each["is_priced"] else "without a known price")
     if each["problem"] is not None:
-        said.append(each["problem"])
-    return ", ".join(said)
+        parts.append(each["problem"])
+    return ", ".join(parts)
 
 
-def tried_line(tried: Any) -> str:
+def test_line(tried: Any) -> str:
     if not tried["ok"]:
         return f"{tried['model']} gave no answer ({tried['reason']}): {tried['message']}"
     tokens = "not told" if tried["tokens"] is None else f"{tried['tokens']:,}"

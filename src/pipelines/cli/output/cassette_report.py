@@ -39,8 +39,8 @@ def print_cassettes(server: Server, *, as_json: bool) -> None:
     print_rows(["name", "calls", "size", "changed"], rows, empty=empty)
     for each in items:
         if each["dropped"]:
-            said = f"{each['name']} is full: {plural(each['dropped'], 'call')} could not be recorded."
-            print_block(new_console(), "", said, indent=0, rest="yellow")
+            text = f"{each['name']} is full: {plural(each['dropped'], 'call')} could not be recorded."
+            print_block(new_console(), "", text, indent=0, rest="yellow")
 
 
 def print_calls(server: Server, name: str, *, tool: str | None, full: bool, as_json: bool) -> None:
@@ -60,14 +60,14 @@ def print_calls(server: Server, name: str, *, tool: str | None, full: bool, as_j
 
 
 def _print_call(console: Console, call: Any, longest: int) -> None:
-    print_block(console, "", _asked(call, longest), indent=2, rest="bold")
+    print_block(console, "", _format_call(call, longest), indent=2, rest="bold")
     if "failure" in call:
         print_block(console, "", f"no answer: {call['failure']}", indent=4, rest="red")
     else:
         print_block(console, "", f"{call['status']} {value_text(call['response'], longest)}", indent=4)
 
 
-def _asked(call: Any, longest: int) -> str:
+def _format_call(call: Any, longest: int) -> str:
     times = f" (time {call['occurrence']})" if call["occurrence"] > 1 else ""
     masked = " (masked)" if call.get("masked") else ""
     return f"{call['tool']} {arguments_text(call['arguments'], longest)}{times}{masked}".strip()
@@ -105,21 +105,21 @@ def verify(server: Server, name: str, *, include_writes: bool, limit: int, as_js
 
 def _print_report(console: Console, report: Any) -> None:
     for call in report["differences"]:
-        print_block(console, "DIFFERS", _asked(call, LONGEST), style="red")
+        print_block(console, "DIFFERS", _format_call(call, LONGEST), style="red")
         for each in call["differences"]:
-            print_block(console, "", _change(each), indent=4)
+            print_block(console, "", _format_difference(each), indent=4)
     for call in report["failures"]:
-        print_block(console, "NO ANSWER", _asked(call, LONGEST), style="red")
+        print_block(console, "NO ANSWER", _format_call(call, LONGEST), style="red")
         print_block(console, "", call["message"], indent=4)
     for each in report["skipped"]:
-        said = f"{plural(each['calls'], 'call')} of {each['tool']}: {each['reason']}"
-        print_block(console, "NOT ASKED", said, style="yellow")
-    told = f"{plural(report['calls'], 'call')}: {report['same']} as recorded, {report['differ']} differ"
+        summary = f"{plural(each['calls'], 'call')} of {each['tool']}: {each['reason']}"
+        print_block(console, "NOT ASKED", summary, style="yellow")
+    text = f"{plural(report['calls'], 'call')}: {report['same']} as recorded, {report['differ']} differ"
     left = report["calls"] - report["asked"]
-    print_title(console, f"{told}, {report['failed']} without an answer, {left} not asked")
+    print_title(console, f"{text}, {report['failed']} without an answer, {left} not asked")
 
 
-def _change(each: Any) -> str:
+def _format_difference(each: Any) -> str:
     if each["how"] == "added":
         return f"{each['path']}: {value_text(each['now'], LONGEST)} is new"
     if each["how"] == "removed":

@@ -10,16 +10,16 @@ from pipelines.core.persona.endings import ENDED_BY
 def conversation_lines(run: Any, longest: int) -> list[str]:
     """Empty where the run is no conversation, or nothing of it is known."""
     talk = run["conversation"]
-    said = list(_said(run["messages"] or (), _turns(talk), longest)) if talk else []
-    if said and talk["played_by"] == "persona":
+    text = list(_message_lines(run["messages"] or (), _turns_by_number(talk), longest)) if talk else []
+    if text and talk["played_by"] == "persona":
         why = f" ({shortened(talk['reason'], longest)})" if talk["reason"] else ""
         ended = ENDED_BY.get(talk["ended_by"], talk["ended_by"])
-        said.append(f"ended: {ended}{why}")
-        said.append(f"the user is played by {talk['model']}, {talk['prompt_version']}")
-    return said
+        text.append(f"ended: {ended}{why}")
+        text.append(f"the user is played by {talk['model']}, {talk['prompt_version']}")
+    return text
 
 
-def _said(messages: Any, turns: dict[int, Any], longest: int) -> Iterator[str]:
+def _message_lines(messages: Any, turns: dict[int, Any], longest: int) -> Iterator[str]:
     number = 0
     for message in messages:
         is_user = message.get("role") == "user"
@@ -27,11 +27,11 @@ def _said(messages: Any, turns: dict[int, Any], longest: int) -> Iterator[str]:
             continue
         number += is_user
         words = shortened(message["content"], longest * 2)
-        rests = _rests_on(turns.get(number)) if is_user else ""
+        rests = _turn_notes(turns.get(number)) if is_user else ""
         yield f"{'user' if is_user else 'agent'}: {words}{rests}"
 
 
-def _rests_on(turn: Any) -> str:
+def _turn_notes(turn: Any) -> str:
     if turn is None:
         return ""
     facts = [f"rests on {', '.join(turn['facts_used'])}"] if turn["facts_used"] else []
@@ -41,5 +41,5 @@ def _rests_on(turn: Any) -> str:
     return f"  [{'; '.join(notes)}]" if notes else ""
 
 
-def _turns(talk: Any) -> dict[int, Any]:
+def _turns_by_number(talk: Any) -> dict[int, Any]:
     return {turn["turn"]: turn for turn in talk["turns"]}

@@ -3,7 +3,7 @@
 from typing import Any
 from xml.etree import ElementTree
 
-from pipelines.cli.output.verdict_text import cause_in_words, notes_of, to_do_about
+from pipelines.cli.output.verdict_text import cause_in_words, to_do_about, unverified_lines
 
 LONGEST_NAME = 100  # characters of the instruction in the name of a test case
 
@@ -34,17 +34,17 @@ def as_junit(batch: Any, runs: list[Any], classname: str | None = None) -> str:
 
 def _add_notes(case: ElementTree.Element, run: Any) -> None:
     """What was not verified, beside the outcome, of which it is no part."""
-    notes = notes_of(run)
+    notes = unverified_lines(run)
     if notes:
-        said = "\n".join((f"Not verified ({len(notes)}):", *notes))
-        ElementTree.SubElement(case, "system-out").text = printable(said)
+        text = "\n".join((f"Not verified ({len(notes)}):", *notes))
+        ElementTree.SubElement(case, "system-out").text = printable(text)
 
 
 def case_name(run: Any, *, has_repeats: bool) -> str:
     """`Refund order #4521 please. [t3f9a1c20b7de] (2)`: what is asked, the task's key, which repeat."""
-    asked = one_line(run.get("user_instruction") or f"task {run['task_id']}", LONGEST_NAME)
+    instruction = one_line(run.get("user_instruction") or f"task {run['task_id']}", LONGEST_NAME)
     key = f" [{printable(run['task_key'])}]" if run.get("task_key") else ""
-    return asked + key + (f" ({run['repeat_number']})" if has_repeats else "")
+    return instruction + key + (f" ({run['repeat_number']})" if has_repeats else "")
 
 
 def one_line(text: str, longest: int) -> str:

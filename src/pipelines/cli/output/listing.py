@@ -72,10 +72,10 @@ def _matrix(item: Any) -> tuple[str, ...]:
 
 def _run(item: Any) -> tuple[str, ...]:
     matched = item.get("matched")
-    said = UNKNOWN if matched is None else "yes" if matched else "no"
+    text = UNKNOWN if matched is None else "yes" if matched else "no"
     shift = item.get("shift")
     figures = (
-        said,
+        text,
         UNKNOWN if shift is None else f"{shift:.2f}" + (" flagged" if item["is_flagged"] else ""),
     )
     place = f"{item.get('scenario_name') or item['scenario_id']} × {item['variation'] or 'baseline'}"

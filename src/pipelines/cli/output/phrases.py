@@ -21,9 +21,9 @@ def rate(match: Any, *, verb: str = "match") -> str:
     """`2 of 5 match (95 % interval 12–77 %)`."""
     if not match or not match["n"]:
         return "no run to judge by"
-    told = f"{match['k']} of {match['n']} {verb}"
+    text = f"{match['k']} of {match['n']} {verb}"
     interval = match.get("interval")
-    return f"{told} (95 % interval {spread_percent(interval)})" if interval else told
+    return f"{text} (95 % interval {spread_percent(interval)})" if interval else text
 
 
 def short_rate(match: Any) -> str:
@@ -42,12 +42,12 @@ def shift(cell: Any) -> str:
     """`shift 0.62 (0.40–0.80)`: the 95 % interval, or `(range …)` where there are too few runs for one."""
     if cell["shift_magnitude"] is None:
         return "no shift measured"
-    told = f"shift {cell['shift_magnitude']:.2f}"
+    text = f"shift {cell['shift_magnitude']:.2f}"
     if cell.get("interval"):
-        return f"{told} ({cell['interval'][0]:.2f}–{cell['interval'][1]:.2f})"
+        return f"{text} ({cell['interval'][0]:.2f}–{cell['interval'][1]:.2f})"
     if cell.get("range") and cell["range"][0] != cell["range"][1]:
-        return f"{told} (range {cell['range'][0]:.2f}–{cell['range'][1]:.2f})"
-    return told
+        return f"{text} (range {cell['range'][0]:.2f}–{cell['range'][1]:.2f})"
+    return text
 
 
 def value(given: Any, *, longest: int = LONGEST_VALUE) -> str:
@@ -60,9 +60,9 @@ def moved(components: list[Any], *, most: int = MOST_MOVED) -> str:
     """Which fields went from what to what, the heaviest first."""
     changed = [part for part in components if part["distance"]]
     changed.sort(key=lambda part: -part["distance"] * part["weight"])
-    told = [f"{field(part['path'])}: {side(part, 'from')} → {side(part, 'to')}" for part in changed[:most]]
+    parts = [f"{field(part['path'])}: {side(part, 'from')} → {side(part, 'to')}" for part in changed[:most]]
     more = len(changed) - most
-    return "; ".join(told) + (f"; and {plural(more, 'more field')}" if more > 0 else "")
+    return "; ".join(parts) + (f"; and {plural(more, 'more field')}" if more > 0 else "")
 
 
 def side(part: Any, name: str) -> str:

@@ -21,7 +21,7 @@ def read_as_lines(shown: JsonObject, *, indent: int = 4) -> Iterator[str]:
     """The canonical sentences and the typed rules of one, with calls that show what they do."""
     body: Any = shown
     by = " by its translation" if body["origin"] == "translated" else ""
-    yield from (f"read{by} as: {said}" for said in body["read_as"])
+    yield from (f"read{by} as: {line}" for line in body["read_as"])
     for example in body.get("examples") or [{"rule": rule} for rule in body["rules"]]:
         yield dumps(example["rule"]).decode()
         for word, call in calls_in_words(example, COLUMNS - indent - len(": ")):

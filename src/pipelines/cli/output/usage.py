@@ -58,8 +58,8 @@ def _times(runs: Sequence[Any]) -> str:
     if len(took) == 1:
         return f"{seconds_text(took[0])} for the run"
     late = took[min(len(took) - 1, int(len(took) * 0.95))]
-    said = f"median {seconds_text(median(took))} a run, longest {seconds_text(took[-1])}"
-    return said if len(took) < 20 else f"{said}, 95 % within {seconds_text(late)}"
+    text = f"median {seconds_text(median(took))} a run, longest {seconds_text(took[-1])}"
+    return text if len(took) < 20 else f"{text}, 95 % within {seconds_text(late)}"
 
 
 def _tokens(runs: Sequence[Any]) -> str:

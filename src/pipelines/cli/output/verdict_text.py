@@ -17,8 +17,8 @@ def cause_of(run: Any) -> str:
 def cause_in_words(run: Any) -> str:
     """`no_oracle: The task does not say what completing it means.`"""
     words = pending_words(run.get("pending_reason"))
-    said = mode_in_words(run["failure_mode"]) or (words.says if words and not run["error_class"] else None)
-    return ": ".join(filter(None, (cause_of(run), said)))
+    text = mode_in_words(run["failure_mode"]) or (words.says if words and not run["error_class"] else None)
+    return ": ".join(filter(None, (cause_of(run), text)))
 
 
 def to_do_about(run: Any) -> str:
@@ -38,7 +38,7 @@ def to_do_lines(runs: Iterable[Any]) -> list[str]:
     return [f"{reason}: {words.says} {words.to_do}" for reason, words in found if words is not None]
 
 
-def told_undecided(runs: Sequence[Any]) -> str:
+def undecided_text(runs: Sequence[Any]) -> str:
     """`2 of 12 runs are undecided: no_oracle (2).`, and what to do about each reason."""
     undecided = [run for run in runs if run.get("verdict") == "PENDING"]
     reasons = ", ".join(f"{reason} ({count})" for reason, count in pending_reasons(undecided).items())
@@ -46,12 +46,12 @@ def told_undecided(runs: Sequence[Any]) -> str:
     return " ".join([head, *to_do_lines(undecided)])
 
 
-def notes_of(run: Any) -> list[str]:
+def unverified_lines(run: Any) -> list[str]:
     """`"within 5 days": no record has it`, a line for each statement that was not verified."""
     found = (run.get("judgement") or {}).get("unverified") or ()
-    return [_note(each) for each in found]
+    return [_unverified_line(each) for each in found]
 
 
-def _note(note: Any) -> str:
+def _unverified_line(note: Any) -> str:
     turn = f" (turn {note['turn']})" if note["turn"] > 1 else ""
     return f'"{note["phrase"]}": {note["why"]}{turn}'

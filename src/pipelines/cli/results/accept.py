@@ -19,7 +19,7 @@ def accept_run(server: Server, run_id: int, *, note: str | None, is_agreed: bool
     proposal = server.get(f"/api/runs/{run_id}/oracle")
     if not as_json:
         _print_proposal(new_console(), proposal)
-    if not (is_agreed or (not as_json and _agrees())):
+    if not (is_agreed or (not as_json and _confirm())):
         if as_json:
             typer.echo(json.dumps(proposal, ensure_ascii=False))
         return
@@ -31,8 +31,10 @@ def accept_run(server: Server, run_id: int, *, note: str | None, is_agreed: bool
 
 
 def _print_proposal(console: Console, proposal: Any) -> None:
-    said = f"Run {proposal['run_id']} accepted as right makes this the oracle of task {proposal['task_id']}:"
-    print_block(console, "", said, indent=0)
+    summary = (
+        f"Run {proposal['run_id']} accepted as right makes this the oracle of task {proposal['task_id']}:"
+    )
+    print_block(console, "", summary, indent=0)
     for axis, value in proposal["axes"].items():
         if value is not None:
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -40,11 +42,11 @@ def _print_proposal(console: Console, proposal: Any) -> None:
     for note in proposal["notes"]:
         print_block(console, "note", note, indent=_INDENT)
     judged = proposal["judgement"] or {"verdict": "ERROR", "reasoning": proposal["judge_error"]["message"]}
-    said = f"{judged['verdict']}: {judged['reasoning']}"
-    print_block(console, "the run by it", said, indent=_INDENT, rest=COLOURS.get(judged["verdict"], ""))
+    summary = f"{judged['verdict']}: {judged['reasoning']}"
+    print_block(console, "the run by it", summary, indent=_INDENT, rest=COLOURS.get(judged["verdict"], ""))
 
 
-def _agrees() -> bool:
+def _confirm() -> bool:
     if not sys.stdin.isatty():
         stderr.print("Not saved: nobody can be asked here. Pass --yes to save it.", markup=False)
         return False
@@ -53,8 +55,8 @@ def _agrees() -> bool:
 
 def _print_accepted(console: Console, done: Any) -> None:
     run = done["run"]
-    said = f"Oracle version {done['oracle_version']} of task {done['task_id']}; run {run['id']} is now "
-    print_block(console, "", said + (run["verdict"] or "not judged") + ".", indent=0)
+    text = f"Oracle version {done['oracle_version']} of task {done['task_id']}; run {run['id']} is now "
+    print_block(console, "", text + (run["verdict"] or "not judged") + ".", indent=0)
     for warning in done["warnings"]:
         print_block(console, "warning", f"{warning['path']}: {warning['message']}", indent=_INDENT)
     batch = f" {run['batch_id']}" if run["batch_id"] else " BATCH"

@@ -42,9 +42,9 @@ def list_command(
     as_json: Json = False,
 ) -> None:
     """List runs, batches, agents or datasets, newest first; the runs of a batch with failures first."""
-    from pipelines.cli.results.ls import Asked, print_list
+    from pipelines.cli.results.ls import ListFilters, print_list
 
-    asked = Asked(
+    filters = ListFilters(
         batch=batch,
         status=status,
         verdict=verdict,
@@ -53,7 +53,7 @@ def list_command(
         agent=agent,
         limit=limit,
     )
-    print_list(server, what, asked, as_json=as_json)
+    print_list(server, what, filters, as_json=as_json)
 
 
 @app.command(name="show", rich_help_panel=RESULTS)
@@ -124,16 +124,16 @@ def review_command(
     as_json: Json = False,
 ) -> None:
     """Decide the runs that the judge could not: shows one at a time, and asks for pass, fail or skip."""
-    from pipelines.cli.results.review import Given, review_runs
+    from pipelines.cli.results.review import ReviewInput, review_runs
 
-    given = Given(
+    review = ReviewInput(
         verdict=verdict.upper() if verdict else None,
         note=note,
         labels=tuple(label or ()),
         reviewer=reviewer,
         again=again,
     )
-    review_runs(server, run, given, batch=batch, limit=limit, as_json=as_json)
+    review_runs(server, run, review, batch=batch, limit=limit, as_json=as_json)
 
 
 @app.command(name="accept", rich_help_panel=RESULTS)
@@ -198,9 +198,9 @@ def rejudge_command(
     as_json: Json = False,
 ) -> None:
     """Judge a batch's stored runs again, by the current oracles of their tasks. Calls no agent."""
-    from pipelines.cli.results.rejudge import rejudge, rejudged_by
+    from pipelines.cli.results.rejudge import rejudge, rejudge_body
 
-    by = rejudged_by(model=model, rubric=rubric, is_beside=beside, is_strict=strict_honesty)
+    by = rejudge_body(model=model, rubric=rubric, is_beside=beside, is_strict=strict_honesty)
     rejudge(server, batch, by, own_oracle=own_oracle, as_json=as_json)
 
 

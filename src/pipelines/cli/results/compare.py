@@ -73,7 +73,9 @@ def _previous(server: Server, batch_id: int) -> int:
 
 
 def _print(console: Console, compared: Any) -> None:
-    console.print(f"{_head(compared['from'])}  →  {_head(compared['to'])}", style="bold", markup=False)
+    console.print(
+        f"{_batch_name(compared['from'])}  →  {_batch_name(compared['to'])}", style="bold", markup=False
+    )
     for warning in compared["warnings"]:
         console.print(Text(f"warning: {printable(warning)}", style="yellow"))
     for change, (title, style) in TITLES.items():
@@ -82,7 +84,7 @@ def _print(console: Console, compared: Any) -> None:
             _print_task(console, task, Text(f"{title:{MARGIN}}", style=style))
         if len(tasks) > MOST_SHOWN:
             console.print(f"{'':{MARGIN}}… and {len(tasks) - MOST_SHOWN} more {title.lower()}: --json")
-    _print_sum(console, compared)
+    _print_summary(console, compared)
 
 
 def _print_task(console: Console, task: Any, title: Text) -> None:
@@ -96,20 +98,20 @@ def _print_task(console: Console, task: Any, title: Text) -> None:
 
 def _figures(task: Any) -> str:
     sides = [task["from"], task["to"]]
-    told = " → ".join(f"{side['passed']}/{side['judged']}" if side else "–" for side in sides)
+    text = " → ".join(f"{side['passed']}/{side['judged']}" if side else "–" for side in sides)
     runs = " → ".join(f"{side['run_ids'][0]}" if side else "–" for side in sides)
     side = task["to"] or {}
     modes = ", ".join((*side.get("failure_modes", ()), *side.get("pending_reasons", ())))
-    return f"pass {told}, run {runs}" + (f", {modes}" if modes else "")
+    return f"pass {text}, run {runs}" + (f", {modes}" if modes else "")
 
 
-def _head(batch: Any) -> str:
+def _batch_name(batch: Any) -> str:
     return f"batch {batch['id']} (agent {batch['agent_id']} v{batch['agent_version']})"
 
 
-def _print_sum(console: Console, compared: Any) -> None:
+def _print_summary(console: Console, compared: Any) -> None:
     counts, test = compared["counts"], compared["test"]
-    told = {
+    fields = {
         "regressed": "regressed",
         "unjudged": "not judged in one of them",
         "still_failing": "still failing",
@@ -119,7 +121,7 @@ def _print_sum(console: Console, compared: Any) -> None:
         "only_from": "only in the first",
         "only_to": "only in the second",
     }
-    shown = ", ".join(f"{counts[change]} {words}" for change, words in told.items() if counts[change])
+    shown = ", ".join(f"{counts[change]} {words}" for change, words in fields.items() if counts[change])
     console.print(f"\n{_tasks(sum(counts.values()))}: {shown or 'none'}.")
     if test["p"] is None:
         console.print("Nothing could be tested: no task was asked, and judged, alike in both.")

@@ -34,11 +34,11 @@ from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.tools.tools_schema import Tool, parse_tools_schema
 from pipelines.core.verdict.verdict import JudgeError
 
-TOOLS_UNREAD = "the tools that the recording declares cannot be read: give them with --tools"
+TOOLS_UNREADABLE = "the tools that the recording declares cannot be read: give them with --tools"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Given:
+class JudgeOptions:
     """What the command was given."""
 
     recording: Path
@@ -51,7 +51,7 @@ class Given:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Placed:
+class _RunWithTask:
     """A run with the task it is judged by."""
 
     run: RecordedRun
@@ -60,38 +60,40 @@ class _Placed:
     note: str | None = None  # how the task was found
 
 
-def judge_file(given: Given) -> None:
-    recording = _read(given)
-    tools = read_tools(given.tools) if given.tools is not None else None
-    placed = _with_tasks(recording, given, tools)
+def judge_file(options: JudgeOptions) -> None:
+    recording = _read(options)
+    tools = read_tools(options.tools) if options.tools is not None else None
+    placed = _match_tasks(recording, options, tools)
     counts: Counter[int] = Counter()
     runs = []
     for number, each in enumerate(placed, 1):
         counts[each.task.row] += 1
-        runs.append(_judged(each, tools, number, counts[each.task.row]))
+        runs.append(_judge_run(each, tools, number, counts[each.task.row]))
     repeats = max(counts.values(), default=1)
-    if given.junit is not None:
-        batch = {"id": given.recording.name, "agent_id": "recorded", "repeats": repeats}
-        write_text(given.junit, as_junit(batch, runs, _classname(given)))
-    if given.as_json:
+    if options.junit is not None:
+        batch = {"id": options.recording.name, "agent_id": "recorded", "repeats": repeats}
+        write_text(options.junit, as_junit(batch, runs, _classname(options)))
+    if options.as_json:
         typer.echo(dumps({"recognised": recording.told(), "runs": runs}).decode())
     else:
-        _print(f"{given.recording.name}: {recording.told()}", runs, repeated=repeats > 1)
+        _print(f"{options.recording.name}: {recording.told()}", runs, repeated=repeats > 1)
     if code := gate_code(runs, 1.0):
         raise typer.Exit(int(code))
 
 
-def _read(given: Given) -> Recording:
+def _read(options: JudgeOptions) -> Recording:
     try:
-        recording = read_recording(read_bytes(given.recording))
+        recording = read_recording(read_bytes(options.recording))
     except Refused as refused:
-        stop_with(refused.problems, str(given.recording))
-    if given.before is None and given.after is None:
+        stop_with(refused.problems, str(options.recording))
+    if options.before is None and options.after is None:
         return recording
     if len(recording.runs) != 1:
         count = plural(len(recording.runs), "run")
-        stop(f"--before and --after are for one run; {given.recording} has {count}: put them beside each run")
-    before, after = (_state(path) for path in (given.before, given.after))
+        stop(
+            f"--before and --after are for one run; {options.recording} has {count}: put them beside each run"
+        )
+    before, after = (_read_state(path) for path in (options.before, options.after))
     (run,) = recording.runs
     run = replace(
         run,
@@ -101,7 +103,7 @@ def _read(given: Given) -> Recording:
     return Recording(runs=(run,))
 
 
-def _state(path: Path | None) -> JsonObject | None:
+def _read_state(path: Path | None) -> JsonObject | None:
     if path is None:
         return None
     problems: list[Problem] = []
@@ -111,42 +113,45 @@ def _state(path: Path | None) -> JsonObject | None:
     return state
 
 
-def _with_tasks(recording: Recording, given: Given, tools: tuple[Tool, ...] | None) -> list[_Placed]:
+def _match_tasks(
+    recording: Recording, options: JudgeOptions, tools: tuple[Tool, ...] | None
+) -> list[_RunWithTask]:
     runs = recording.runs
-    if given.tasks is None:
+    if options.tasks is None:
         try:
             seeds, places = own_tasks(runs)
         except Refused as refused:
-            stop_with(refused.problems, str(given.recording))
+            stop_with(refused.problems, str(options.recording))
         tasks = known_tasks(seeds)
         return [
-            _Placed(run=run, seed=seeds[at], task=tasks[at]) for run, at in zip(runs, places, strict=True)
+            _RunWithTask(run=run, seed=seeds[at], task=tasks[at])
+            for run, at in zip(runs, places, strict=True)
         ]
-    schema = read_ledger_schema(given.tools) if given.tools is not None else None
-    seeds = list(read_task_file(given.tasks, tools, schema).seeds)
+    schema = read_ledger_schema(options.tools) if options.tools is not None else None
+    seeds = list(read_task_file(options.tasks, tools, schema).seeds)
     tasks = known_tasks(seeds)
     problems: list[Problem] = []
     named = [NamedRun(run.place, run.task, run.instruction) for run in runs]
     matches = match_tasks(named, tasks, problems)
     if problems:
-        stop_with(problems, str(given.recording))
+        stop_with(problems, str(options.recording))
     return [
-        _Placed(run=run, seed=seeds[match.task], task=tasks[match.task], note=match.note)
+        _RunWithTask(run=run, seed=seeds[match.task], task=tasks[match.task], note=match.note)
         for run, match in zip(runs, matches, strict=True)
         if match is not None
     ]
 
 
-def _judged(placed: _Placed, tools: tuple[Tool, ...] | None, number: int, repeat: int) -> JsonObject:
+def _judge_run(placed: _RunWithTask, tools: tuple[Tool, ...] | None, number: int, repeat: int) -> JsonObject:
     """As the API shows runs, so that reports, gates and JUnit are the same as of live ones."""
     notes = [placed.note] if placed.note is not None else []
     if tools is None:
-        tools, unread = _declared(placed.run)
-        notes += [TOOLS_UNREAD] if unread else []
+        tools, unread = _declared_tools(placed.run)
+        notes += [TOOLS_UNREADABLE] if unread else []
     run = with_changes(placed.run, placed.seed.initial_state, tools)
     found = judge_recorded(run, placed.seed, tools)
     verdict = None if isinstance(found, JudgeError) else found
-    told = [*run.notes, *notes]
+    parts = [*run.notes, *notes]
     return {
         "id": number,
         "name": run.name,
@@ -167,11 +172,11 @@ def _judged(placed: _Placed, tools: tuple[Tool, ...] | None, number: int, repeat
         "human_verdict": None,
         "retried": False,
         "has_state": run.has_state,
-        "soft_warnings": [*told],
+        "soft_warnings": [*parts],
     }
 
 
-def _declared(run: RecordedRun) -> tuple[tuple[Tool, ...], bool]:
+def _declared_tools(run: RecordedRun) -> tuple[tuple[Tool, ...], bool]:
     """The tools of a recording that declares them, and whether they could not be read."""
     if run.tools is None:
         return (), False
@@ -193,5 +198,5 @@ def _print(title: str, runs: list[Any], *, repeated: bool) -> None:
         print_block(console, "note", line, style="yellow")
 
 
-def _classname(given: Given) -> str:
-    return f"recorded/{given.tasks.name if given.tasks is not None else given.recording.name}"
+def _classname(options: JudgeOptions) -> str:
+    return f"recorded/{options.tasks.name if options.tasks is not None else options.recording.name}"

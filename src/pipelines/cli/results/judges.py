@@ -48,7 +48,7 @@ def calibration_words(judge: Any) -> str:
         for what, rate in (("passes", judge["true_positive_rate"]), ("fails", judge["true_negative_rate"]))
         if rate is not None
     ]
-    return f"{_kappa(judge['agreement'])}; as people do it {' and '.join(right)}"
+    return f"{_format_kappa(judge['agreement'])}; as people do it {' and '.join(right)}"
 
 
 def _print_batch(console: Console, found: Any) -> None:
@@ -57,20 +57,20 @@ def _print_batch(console: Console, found: Any) -> None:
     for judge in found["items"]:
         cost = f", ${judge['cost_usd']:.4f}" if judge["cost_usd"] else ""
         failed = f", {judge['failed']} without an answer" if judge["failed"] else ""
-        wanted = f", {judge['wanted']} to come" if judge["wanted"] else ""
-        print_block(console, judge["judge"], f"{plural(judge['runs'], 'run')}{failed}{wanted}{cost}")
+        pending = f", {judge['wanted']} to come" if judge["wanted"] else ""
+        print_block(console, judge["judge"], f"{plural(judge['runs'], 'run')}{failed}{pending}{cost}")
 
 
 def _print_comparison(console: Console, found: Any) -> None:
-    said = f"{plural(found['runs'], 'run')} read by both, {found['agreed']} judged alike"
-    kappa = f"; {_kappa(found['agreement'])}" if found["agreement"] else ""
-    print_block(console, "", said + kappa, indent=0)
+    text = f"{plural(found['runs'], 'run')} read by both, {found['agreed']} judged alike"
+    kappa = f"; {_format_kappa(found['agreement'])}" if found["agreement"] else ""
+    print_block(console, "", text + kappa, indent=0)
     for each in found["disagreements"][:MOST_SHOWN]:
-        first, second = (_side(each[side]) for side in ("first", "second"))
+        first, second = (_format_verdict(each[side]) for side in ("first", "second"))
         print_block(console, f"run {each['run_id']}", f"{first} | {second}")
 
 
-def _kappa(agreement: Any) -> str:
+def _format_kappa(agreement: Any) -> str:
     if agreement["kappa"] is None:
         return str(agreement["note"])
     low, high = agreement["interval"] or (None, None)
@@ -78,6 +78,6 @@ def _kappa(agreement: Any) -> str:
     return f"κ {agreement['kappa']:.2f}{between}"
 
 
-def _side(verdict: Any) -> str:
+def _format_verdict(verdict: Any) -> str:
     mode = f" ({verdict['failure_mode']})" if verdict["failure_mode"] else ""
     return f"{verdict['verdict']}{mode}"

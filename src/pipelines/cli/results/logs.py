@@ -10,7 +10,7 @@ from rich.console import Console
 
 from pipelines.cli.client import Server
 from pipelines.cli.files import stop
-from pipelines.cli.output.batch_report import label_of, place_of, reason_of
+from pipelines.cli.output.batch_report import cause_and_reason, describe_run, label_of
 from pipelines.cli.output.blocks import arguments_text, new_console, one_line, print_block, value_text
 from pipelines.cli.output.verdict_text import cause_of
 from pipelines.cli.results.show import BATCH, reply_head
@@ -18,34 +18,36 @@ from pipelines.cli.run.run import is_number
 
 POLL_S = 0.3
 LONGEST = 300
-LEFT = ("pending", "running")
+UNFINISHED = ("pending", "running")
 
 
 def print_logs(server: Server, named: str | None, *, follow: bool, as_json: bool) -> None:
-    given = named if named is not None else _newest(server)
+    given = named if named is not None else _newest_run(server)
     if given.startswith(BATCH) and is_number(given.removeprefix(BATCH)):
-        _of_batch(server, int(given.removeprefix(BATCH)), follow=follow, as_json=as_json)
+        _print_batch_logs(server, int(given.removeprefix(BATCH)), follow=follow, as_json=as_json)
     elif is_number(given):
-        _of_run(server, int(given), follow=follow, as_json=as_json)
+        _print_run_logs(server, int(given), follow=follow, as_json=as_json)
     else:
         stop(f"{given}: give the number of a run, such as 12, or batch:3. See: pipelines ls runs")
 
 
-def _newest(server: Server) -> str:
+def _newest_run(server: Server) -> str:
     items = server.get("/api/runs", limit=1)["items"]
     if not items:
         stop("There are no runs yet.")
     return str(items[0]["id"])
 
 
-def _of_run(server: Server, run_id: int, *, follow: bool, as_json: bool) -> None:
+def _print_run_logs(server: Server, run_id: int, *, follow: bool, as_json: bool) -> None:
     console = new_console()
     begun = False
-    for run, rows in _seen(server, run_id, follow=follow):
+    for run, rows in _follow_run(server, run_id, follow=follow):
         if not begun and not as_json and run["started_at"]:
             begun = True
-            asked = one_line(run["user_instruction"], LONGEST)
-            _line(console, run["started_at"], f"run {run_id} begins, task {run['row_number']}: {asked}")
+            instruction = one_line(run["user_instruction"], LONGEST)
+            _print_line(
+                console, run["started_at"], f"run {run_id} begins, task {run['row_number']}: {instruction}"
+            )
         for row in rows:
             typer.echo(json.dumps(row, ensure_ascii=False)) if as_json else _print_row(console, row)
     output = server.get(f"/api/runs/{run_id}/output")
@@ -60,13 +62,13 @@ def _of_run(server: Server, run_id: int, *, follow: bool, as_json: bool) -> None
     for line in traceback.splitlines():
         print_block(console, "err |", line)
     if run["ended_at"]:
-        told = ": ".join(filter(None, (label_of(run), reason_of(run))))
-        _line(console, run["ended_at"], f"run {run_id} {run['status']}, {told}")
+        text = ": ".join(filter(None, (label_of(run), cause_and_reason(run))))
+        _print_line(console, run["ended_at"], f"run {run_id} {run['status']}, {text}")
     else:
         typer.echo(f"run {run_id} is {run['status']}; --follow waits for its end", err=True)
 
 
-def _seen(server: Server, run_id: int, *, follow: bool) -> Iterator[tuple[Any, list[Any]]]:
+def _follow_run(server: Server, run_id: int, *, follow: bool) -> Iterator[tuple[Any, list[Any]]]:
     """The run and the rows that are new since the last look. The run is read first: what has ended calls no
     more, so that the rows read after its end are all there are."""
     shown: set[int] = set()
@@ -75,7 +77,7 @@ def _seen(server: Server, run_id: int, *, follow: bool) -> Iterator[tuple[Any, l
         rows = [row for row in server.every(f"/api/runs/{run_id}/trace") if row["sequence"] not in shown]
         shown.update(row["sequence"] for row in rows)
         yield run, rows
-        if not follow or run["status"] not in LEFT:
+        if not follow or run["status"] not in UNFINISHED:
             return
         time.sleep(POLL_S)
 
@@ -84,19 +86,19 @@ def _print_row(console: Console, row: Any) -> None:
     actor = f"[{row['actor_id']}] " if row["actor_id"] else ""
     if row["kind"] == "tool_call":
         arguments = arguments_text(row["arguments"], LONGEST)
-        said = f"{actor}{row['tool_name']} {arguments} {reply_head(row)}"
+        text = f"{actor}{row['tool_name']} {arguments} {reply_head(row)}"
         is_bad = row["http_status"] is None or row["http_status"] >= 400
-        said += f": {value_text(row['response'], LONGEST)}" if is_bad else ""
+        text += f": {value_text(row['response'], LONGEST)}" if is_bad else ""
     else:
-        said = f"{actor}{row['kind']}: {value_text(row['payload'], LONGEST)}"
-    _line(console, row["occurred_at"], said)
+        text = f"{actor}{row['kind']}: {value_text(row['payload'], LONGEST)}"
+    _print_line(console, row["occurred_at"], text)
 
 
-def _line(console: Console, moment: str, words: str) -> None:
+def _print_line(console: Console, moment: str, words: str) -> None:
     print_block(console, moment[11:23], words)
 
 
-def _of_batch(server: Server, batch_id: int, *, follow: bool, as_json: bool) -> None:
+def _print_batch_logs(server: Server, batch_id: int, *, follow: bool, as_json: bool) -> None:
     """A line per run that has ended. While it is followed, the server says when there is something new."""
     console = new_console()
     shown: set[int] = set()
@@ -105,7 +107,7 @@ def _of_batch(server: Server, batch_id: int, *, follow: bool, as_json: bool) -> 
         if follow
         else (server.get(f"/api/batches/{batch_id}"),)
     ):
-        left = sum(batch["counts"]["by_status"].get(status, 0) for status in LEFT)
+        left = sum(batch["counts"]["by_status"].get(status, 0) for status in UNFINISHED)
         if batch["counts"]["total"] - left <= len(shown):
             continue
         runs = server.every("/api/runs", batch_id=batch_id)
@@ -116,7 +118,7 @@ def _of_batch(server: Server, batch_id: int, *, follow: bool, as_json: bool) -> 
                 typer.echo(json.dumps(run, ensure_ascii=False))
             else:
                 mode = cause_of(run)
-                told = f"{label_of(run)} {place_of(run, repeated=batch['repeats'] > 1)}"
-                _line(console, run["ended_at"], f"{told} ({mode})" if mode else told)
+                text = f"{label_of(run)} {describe_run(run, repeated=batch['repeats'] > 1)}"
+                _print_line(console, run["ended_at"], f"{text} ({mode})" if mode else text)
     if not as_json and batch["status"] == "running":
         typer.echo(f"batch {batch_id} is running; --follow waits for its end", err=True)

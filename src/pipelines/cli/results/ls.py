@@ -19,7 +19,7 @@ LONGEST = 160  # characters of an instruction or a description
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class ListFilters:
     batch: int | None
     status: str | None
     verdict: str | None
@@ -29,14 +29,14 @@ class Asked:
     limit: int
 
 
-def print_list(server: Server, what: str, asked: Asked, *, as_json: bool) -> None:
-    _refuse_what_does_not_fit(what, asked)
+def print_list(server: Server, what: str, filters: ListFilters, *, as_json: bool) -> None:
+    _check_filters(what, filters)
     if what == "runs":
-        _list_runs(server, asked, as_json=as_json)
+        _list_runs(server, filters, as_json=as_json)
         return
-    agent_id = _agent_id(server, asked.agent)
+    agent_id = _agent_id(server, filters.agent)
     query = {"agent_id": agent_id} if what != "agents" else {}
-    items = first_items(server, f"/api/{what}", asked.limit, **query)
+    items = first_items(server, f"/api/{what}", filters.limit, **query)
     if as_json:
         typer.echo(json.dumps(items, ensure_ascii=False))
         return
@@ -46,17 +46,17 @@ def print_list(server: Server, what: str, asked: Asked, *, as_json: bool) -> Non
     print_rows(columns, [row(item) for item in items], empty=f"There are no {what} yet.")
 
 
-def _refuse_what_does_not_fit(what: str, asked: Asked) -> None:
+def _check_filters(what: str, filters: ListFilters) -> None:
     for option, value in (
-        ("--batch", asked.batch),
-        ("--status", asked.status),
-        ("--verdict", asked.verdict),
-        ("--pending-reason", asked.pending_reason),
-        ("--unverified", asked.unverified or None),
+        ("--batch", filters.batch),
+        ("--status", filters.status),
+        ("--verdict", filters.verdict),
+        ("--pending-reason", filters.pending_reason),
+        ("--unverified", filters.unverified or None),
     ):
         if value is not None and what != "runs":
             stop(f"{option} narrows down runs, not {what}.")
-    if asked.agent is not None and what == "agents":
+    if filters.agent is not None and what == "agents":
         stop("--agent narrows down runs, batches and datasets, not agents.")
 
 
@@ -69,17 +69,17 @@ def _agent_id(server: Server, given: str | None) -> int | None:
     return int(named[0])
 
 
-def _list_runs(server: Server, asked: Asked, *, as_json: bool) -> None:
-    verdict = asked.verdict.upper() if asked.verdict else None
-    query = {"batch_id": asked.batch, "status": asked.status, "verdict": verdict}
-    query |= {"pending_reason": asked.pending_reason, "agent_id": _agent_id(server, asked.agent)}
-    query |= {"has_unverified": "true"} if asked.unverified else {}
-    if asked.batch is None:
-        found = first_items(server, "/api/runs", asked.limit, **query)
+def _list_runs(server: Server, filters: ListFilters, *, as_json: bool) -> None:
+    verdict = filters.verdict.upper() if filters.verdict else None
+    query = {"batch_id": filters.batch, "status": filters.status, "verdict": verdict}
+    query |= {"pending_reason": filters.pending_reason, "agent_id": _agent_id(server, filters.agent)}
+    query |= {"has_unverified": "true"} if filters.unverified else {}
+    if filters.batch is None:
+        found = first_items(server, "/api/runs", filters.limit, **query)
         items, total = found, None
     else:
         every = sorted((r for r in server.every("/api/runs", **query) if not r["retried"]), key=rank_of)
-        items, total = every[: asked.limit], len(every)
+        items, total = every[: filters.limit], len(every)
     if as_json:
         typer.echo(json.dumps(items, ensure_ascii=False))
         return
@@ -95,13 +95,13 @@ def _list_runs(server: Server, asked: Asked, *, as_json: bool) -> None:
     counts: dict[str, int] = {}
     for run in items:
         counts[label_of(run)] = counts.get(label_of(run), 0) + 1
-    told = ", ".join(f"{count} {label}{_by_reason(items, label)}" for label, count in counts.items())
+    text = ", ".join(f"{count} {label}{_format_reasons(items, label)}" for label, count in counts.items())
     noted = len([run for run in items if run.get("unverified")])
-    told += f"; {noted} with statements that were not verified" if noted else ""
-    print_block(console, "", f"{plural(len(items), 'run')}: {told}", indent=0, rest="dim")
+    text += f"; {noted} with statements that were not verified" if noted else ""
+    print_block(console, "", f"{plural(len(items), 'run')}: {text}", indent=0, rest="dim")
 
 
-def _by_reason(items: list[Any], label: str) -> str:
+def _format_reasons(items: list[Any], label: str) -> str:
     """` (no_oracle 2, not_checked 1)` behind PENDING."""
     counts = pending_reasons(run for run in items if label_of(run) == label)
     return f" ({', '.join(f'{reason} {count}' for reason, count in counts.items())})" if counts else ""

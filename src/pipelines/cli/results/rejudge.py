@@ -20,18 +20,18 @@ AT_ONCE = 32  # runs in one request: where a model reads them, each takes second
 MOST_SHOWN = 50
 
 
-def rejudged_by(
+def rejudge_body(
     *, model: str | None, rubric: Path | None, is_beside: bool, is_strict: bool
 ) -> dict[str, Any]:
     """The body of the request. What is wrong in it the server says, all at once."""
     body: dict[str, Any] = {"model": model} if model is not None else {}
     if rubric is not None:
-        body["rubric"] = _lines_in(rubric)
+        body["rubric"] = _read_rubric(rubric)
     body |= {"beside": True} if is_beside else {}
     return body | ({"honesty": "strict"} if is_strict else {})
 
 
-def _lines_in(path: Path) -> Any:
+def _read_rubric(path: Path) -> Any:
     try:
         return read_yaml(path.read_text(), what="rubric", most_bytes=MOST_RUBRIC_BYTES).value or []
     except Refused as refused:
@@ -69,8 +69,8 @@ def rejudge(server: Server, batch_id: int, by: dict[str, Any], *, own_oracle: bo
 def _print(batch: Any, oracle: str, judged: int, changes: list[Any], failed: list[Any]) -> None:
     console = new_console()
     by = "the present oracles of their tasks" if oracle == "present" else "the oracles they were given"
-    said = f"{plural(judged, 'run')} judged again by {by}; no agent was called."
-    print_block(console, "", said, indent=0)
+    line = f"{plural(judged, 'run')} judged again by {by}; no agent was called."
+    print_block(console, "", line, indent=0)
     for change in changes[:MOST_SHOWN]:
         before, after = (_side(change[key]) for key in ("from", "to"))
         print_block(console, f"run {change['run_id']}", f"{before} → {after}")
@@ -78,10 +78,10 @@ def _print(batch: Any, oracle: str, judged: int, changes: list[Any], failed: lis
         print_block(console, "", f"… and {len(changes) - MOST_SHOWN:,} more: --json", indent=0)
     for each in failed[:MOST_SHOWN]:
         print_block(console, f"run {each['run_id']}", f"not read: {each['message']}")
-    told = f"{plural(len(changes), 'verdict')} changed" if changes else "No verdict changed"
+    text = f"{plural(len(changes), 'verdict')} changed" if changes else "No verdict changed"
     summary = batch["summary"]
     rate = f"{summary['passed']} of {summary['judged']} judged runs pass"
-    print_block(console, "", f"{told}; now {rate}. Earlier verdicts: pipelines show RUN", indent=0)
+    print_block(console, "", f"{text}; now {rate}. Earlier verdicts: pipelines show RUN", indent=0)
 
 
 def _side(verdict: Any) -> str:

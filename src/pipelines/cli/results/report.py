@@ -14,16 +14,16 @@ BATCHES = "/api/batches"
 
 
 def write_report(server: Server, batch: int, path: Path, *, max_mb: int, is_agreed: bool) -> None:
-    told = server.get(f"{BATCHES}/{batch}/report/contents", max_mb=max_mb)
-    _warn(told, path)
-    if not is_agreed and not _agrees():
+    summary = server.get(f"{BATCHES}/{batch}/report/contents", max_mb=max_mb)
+    _print_contents(summary, path)
+    if not is_agreed and not _confirm():
         stop("Nothing was written.", ExitCode.USAGE)
     text = server.text(f"{BATCHES}/{batch}/report", max_mb=max_mb)
     write_text(path, text)
-    typer.echo(f"{path}: {size(len(text.encode()))}, {some(told['runs'], 'run')}")
+    typer.echo(f"{path}: {size(len(text.encode()))}, {some(summary['runs'], 'run')}")
 
 
-def _warn(told: dict[str, object], path: Path) -> None:
+def _print_contents(told: dict[str, object], path: Path) -> None:
     """On stderr, so that it is seen wherever the rest goes."""
     runs, steps, estimated = (int(str(told[name])) for name in ("runs", "steps", "estimated_bytes"))
     stderr.print(
@@ -46,7 +46,7 @@ def _warn(told: dict[str, object], path: Path) -> None:
         stderr.print("The batch has not ended: the file will show it as it is now.")
 
 
-def _agrees() -> bool:
+def _confirm() -> bool:
     if not sys.stdin.isatty():
         stop("Nobody can be asked here: pass --yes to write it.", ExitCode.USAGE)
     return typer.confirm("Write it?", err=True)

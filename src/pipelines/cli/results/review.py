@@ -16,11 +16,11 @@ from pipelines.cli.results.show import show_run
 
 WORDS = {"p": "PASS", "pass": "PASS", "f": "FAIL", "fail": "FAIL", "s": "skip", "skip": "skip"}
 QUIT = ("q", "quit")
-ASKED = "pass, fail, skip or quit, and why behind it: "
+PROMPT = "pass, fail, skip or quit, and why behind it: "
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Given:
+class ReviewInput:
     verdict: str | None  # PASS or FAIL, without being asked
     note: str | None
     labels: tuple[str, ...]
@@ -28,18 +28,18 @@ class Given:
     again: bool
 
     def body(self, verdict: str, note: str | None) -> dict[str, Any]:
-        said = {"verdict": verdict, "note": note, "labels": [*self.labels], "reviewer": self.reviewer}
-        body = {key: value for key, value in said.items() if value}
+        fields = {"verdict": verdict, "note": note, "labels": [*self.labels], "reviewer": self.reviewer}
+        body = {key: value for key, value in fields.items() if value}
         return body | ({"again": True} if self.again else {})
 
 
 def review_runs(
-    server: Server, run_id: int | None, given: Given, *, batch: int | None, limit: int, as_json: bool
+    server: Server, run_id: int | None, review: ReviewInput, *, batch: int | None, limit: int, as_json: bool
 ) -> None:
     if run_id is not None:
-        _review_one(server, run_id, given, as_json=as_json)
+        _review_one(server, run_id, review, as_json=as_json)
         return
-    if given.verdict is not None:
+    if review.verdict is not None:
         stop("Name the run to decide: pipelines review RUN --verdict …")
     waiting = server.every("/api/runs", needs_review="true", batch_id=batch)
     waiting.reverse()  # the oldest first, as in the queue
@@ -53,17 +53,17 @@ def review_runs(
     for run in waiting[:limit]:
         typer.echo()
         show_run(server, run["id"])
-        if not _ask(server, run["id"], given):
+        if not _ask_verdict(server, run["id"], review):
             return
 
 
-def _review_one(server: Server, run_id: int, given: Given, *, as_json: bool) -> None:
-    if given.verdict is not None:
-        _decide(server, run_id, given.body(given.verdict, given.note), as_json=as_json)
+def _review_one(server: Server, run_id: int, review: ReviewInput, *, as_json: bool) -> None:
+    if review.verdict is not None:
+        _decide(server, run_id, review.body(review.verdict, review.note), as_json=as_json)
         return
     show_run(server, run_id, as_json=as_json)
     if not as_json:
-        _ask(server, run_id, given)
+        _ask_verdict(server, run_id, review)
 
 
 def _print_list(waiting: list[Any], limit: int) -> None:
@@ -75,10 +75,10 @@ def _print_list(waiting: list[Any], limit: int) -> None:
         print_block(console, "", f"… and {len(waiting) - limit:,} more: --limit", indent=0)
 
 
-def _ask(server: Server, run_id: int, given: Given) -> bool:
+def _ask_verdict(server: Server, run_id: int, review: ReviewInput) -> bool:
     """Until it is decided or skipped; False at the end: `quit`, or nothing more to read."""
     while True:
-        typer.echo(f"\nrun {run_id}: {ASKED}", nl=False)
+        typer.echo(f"\nrun {run_id}: {PROMPT}", nl=False)
         line = sys.stdin.readline()
         if not line:
             typer.echo()
@@ -92,7 +92,7 @@ def _ask(server: Server, run_id: int, given: Given) -> bool:
         if verdict == "skip":
             return True
         if verdict is not None:
-            _decide(server, run_id, given.body(verdict, note.strip() or given.note), as_json=False)
+            _decide(server, run_id, review.body(verdict, note.strip() or review.note), as_json=False)
             return True
         typer.echo("Not understood.")
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from pipelines.cli.client import Server
 from pipelines.cli.coding.show import print_coding
 from pipelines.cli.files import stop
-from pipelines.cli.output.batch_report import label_of, print_batch, why
+from pipelines.cli.output.batch_report import label_of, print_batch, reason_text
 from pipelines.cli.output.blocks import (
     COLOURS,
     arguments_text,
@@ -25,9 +25,9 @@ from pipelines.cli.output.exchange_report import cost_lines
 from pipelines.cli.output.ledger_changes import ledger_changes
 from pipelines.cli.output.phrases import plural
 from pipelines.cli.output.usage import seconds_of, seconds_text, usage_json, usage_lines
-from pipelines.cli.output.verdict_text import cause_in_words, notes_of, to_do_about
+from pipelines.cli.output.verdict_text import cause_in_words, to_do_about, unverified_lines
 from pipelines.cli.results.judges import calibration_words
-from pipelines.cli.run.run import is_number, standing
+from pipelines.cli.run.run import is_number, without_retried
 from pipelines.core.tasks.oracle_axes import ORACLE_AXES
 from pipelines.wire.names import MODEL_CALL
 
@@ -50,7 +50,7 @@ def print_one(server: Server, named: str, *, full: bool, as_json: bool) -> None:
 
 def show_batch(server: Server, batch_id: int, *, as_json: bool) -> None:
     batch = server.get(f"/api/batches/{batch_id}")
-    runs = standing(server.get(f"/api/batches/{batch_id}/export")["items"])
+    runs = without_retried(server.get(f"/api/batches/{batch_id}/export")["items"])
     if as_json:
         typer.echo(json.dumps({"batch": batch, "runs": runs, "usage": usage_json(runs)}, ensure_ascii=False))
     else:
@@ -73,7 +73,7 @@ def show_run(server: Server, run_id: int, *, full: bool = False, as_json: bool =
     _print_verdict(console, run)
     _print_judge(console, server, run)
     _print_unverified(console, run, longest)
-    _print_asked(console, run, _oracle(server, run), longest)
+    _print_task(console, run, _oracle(server, run), longest)
     _print_trace(console, trace, longest, MOST_ROWS if not full else WITHOUT_LIMIT)
     if coding is None:
         _print_changes(console, run, trace, longest, MOST_CHANGES if not full else WITHOUT_LIMIT)
@@ -82,13 +82,13 @@ def show_run(server: Server, run_id: int, *, full: bool = False, as_json: bool =
     if coding is not None:
         print_coding(console, coding, full=full)
     _print_people(console, run["review"], verdicts["earlier"])
-    _part(console, "Warnings", [str(warning) for warning in run["soft_warnings"] or ()])
+    _print_section(console, "Warnings", [str(warning) for warning in run["soft_warnings"] or ()])
     for stream in ("stdout", "stderr"):
         if output[stream].strip():
-            _part(console, f"Printed ({stream})", output[stream].rstrip().splitlines())
+            _print_section(console, f"Printed ({stream})", output[stream].rstrip().splitlines())
 
 
-def _part(console: Console, title: str, lines: list[str]) -> None:
+def _print_section(console: Console, title: str, lines: list[str]) -> None:
     if lines:
         console.print()
         print_title(console, title)
@@ -114,8 +114,8 @@ def _print_head(console: Console, run: Any) -> None:
     agent = f"agent {run['agent_id']} version {run['agent_version']}, {run['mode']}, {run['status']}{time}"
     print_block(console, "", agent, indent=0, rest="dim")
     if run["cassette"] is not None:
-        said = f"passthrough tools: {run['passthrough']}, cassette {run['cassette']}"
-        print_block(console, "", said, indent=0, rest="dim")
+        text = f"passthrough tools: {run['passthrough']}, cassette {run['cassette']}"
+        print_block(console, "", text, indent=0, rest="dim")
     for line in (*usage_lines([run])[1:], *cost_lines(run["costs"])):
         print_block(console, "", line, indent=0, rest="dim")
 
@@ -128,31 +128,31 @@ def _oracle(server: Server, run: Any) -> Any:
     return found[0] if found else run["odyssey_seed"]
 
 
-def _print_asked(console: Console, run: Any, oracle: Any, longest: int) -> None:
+def _print_task(console: Console, run: Any, oracle: Any, longest: int) -> None:
     seed = run["odyssey_seed"]
     turns = [seed["user_instruction"], *(seed.get("scripted_user_turns") or ())]
-    _part(console, "Asked", [shortened(str(turn), longest * 2) for turn in turns])
+    _print_section(console, "Asked", [shortened(str(turn), longest * 2) for turn in turns])
     given = [axis for axis in ORACLE_AXES if oracle.get(axis) is not None]
     lines = [f"{axis}: {value_text(oracle[axis], longest)}" for axis in given]
     if lines or CODING not in seed:
-        _part(console, "Expected", lines or ["nothing is said: the task has no oracle"])
+        _print_section(console, "Expected", lines or ["nothing is said: the task has no oracle"])
 
 
 def _print_answer(console: Console, run: Any, longest: int) -> None:
     """The last words; of a conversation all of them, as they were said."""
-    said = conversation_lines(run, longest)
-    if said:
-        _part(console, "Said", said)
+    text = conversation_lines(run, longest)
+    if text:
+        _print_section(console, "Said", text)
     elif run["final_response"] is not None:
-        _part(console, "Answered", [shortened(run["final_response"], longest * 5)])
+        _print_section(console, "Answered", [shortened(run["final_response"], longest * 5)])
 
 
 def _print_trace(console: Console, trace: list[Any], longest: int, most: int) -> None:
     kinds = Counter(row["kind"] for row in trace)
-    calls, asked = kinds["tool_call"], kinds[MODEL_CALL]
-    models = f", {plural(asked, 'model call')}" if asked else ""
+    calls, model_calls = kinds["tool_call"], kinds[MODEL_CALL]
+    models = f", {plural(model_calls, 'model call')}" if model_calls else ""
     console.print()
-    events = plural(len(trace) - calls - asked, "event")
+    events = plural(len(trace) - calls - model_calls, "event")
     print_title(console, f"What happened ({plural(calls, 'tool call')}{models}, {events})")
     for row in trace[:most]:
         for indent, line in row_lines(row, longest):
@@ -178,14 +178,14 @@ def _model_lines(row: Any) -> list[tuple[int, str]]:
     """Which model was asked, and how it went; what was said is nowhere."""
     call = row["payload"]
     named = call["model"] or "a model"
-    asked = f"{row['sequence']} {named} of gateway {call['gateway']}: {call['call']}"
+    question = f"{row['sequence']} {named} of gateway {call['gateway']}: {call['call']}"
     status = row["http_status"] if row["http_status"] is not None else "no answer"
-    told = [call["input_tokens"], call["output_tokens"]]
-    tokens = ["not told" if count is None else f"{count:,}" for count in told]
-    counts = "" if told == [None, None] else f", tokens in {tokens[0]}, out {tokens[1]}"
+    parts = [call["input_tokens"], call["output_tokens"]]
+    tokens = ["not told" if count is None else f"{count:,}" for count in parts]
+    counts = "" if parts == [None, None] else f", tokens in {tokens[0]}, out {tokens[1]}"
     time = "" if row["latency_ms"] is None else f", {row['latency_ms']} ms"
     error = f": {call['error']}" if call["error"] else ""
-    return [(2, asked), (6, f"→ {status}{time}{counts}{error}")]
+    return [(2, question), (6, f"→ {status}{time}{counts}{error}")]
 
 
 def reply_head(row: Any) -> str:
@@ -218,7 +218,7 @@ def _is_wire_fault(row: Any) -> bool:
 def _print_changes(console: Console, run: Any, trace: list[Any], longest: int, most: int) -> None:
     changes = ledger_changes(run["odyssey_seed"].get("initial_state") or {}, trace, longest)
     more = [f"… and {len(changes) - most:,} more: --full"] if len(changes) > most else []
-    _part(console, "Changed in the world", [*changes[:most], *more] or ["nothing"])
+    _print_section(console, "Changed in the world", [*changes[:most], *more] or ["nothing"])
 
 
 def _print_error(console: Console, run: Any) -> None:
@@ -228,15 +228,15 @@ def _print_error(console: Console, run: Any) -> None:
     lines = [f"{run['error_class']}: {error.get('detail') or ''}".removesuffix(": ")]
     lines += [str(error["hint"])] if error.get("hint") else []
     lines += str(error.get("traceback") or "").rstrip().splitlines()
-    _part(console, "Error", lines)
+    _print_section(console, "Error", lines)
 
 
 def _print_verdict(console: Console, run: Any) -> None:
     judged = run["judgement"] or {}
-    told = [why(run) or "not judged yet"]
+    parts = [reason_text(run) or "not judged yet"]
     to_do = to_do_about(run)
-    told += [f"What to do: {to_do}"] if to_do else []
-    _part(console, f"Verdict: {label_of(run)}{_judged_by(judged)}", told)
+    parts += [f"What to do: {to_do}"] if to_do else []
+    _print_section(console, f"Verdict: {label_of(run)}{_format_judge(judged)}", parts)
     for finding in judged.get("findings") or ():
         rows = ", ".join(map(str, finding["evidence"]))
         evidence = f" (rows {rows})" if rows else ""
@@ -253,30 +253,30 @@ def _print_verdict(console: Console, run: Any) -> None:
 
 def _print_unverified(console: Console, run: Any, longest: int) -> None:
     """Notes beside the verdict: they decide nothing."""
-    notes = notes_of(run)
-    _part(console, f"Not verified ({len(notes)})", [shortened(note, longest) for note in notes])
+    notes = unverified_lines(run)
+    _print_section(console, f"Not verified ({len(notes)})", [shortened(note, longest) for note in notes])
 
 
 def _print_judge(console: Console, server: Server, run: Any) -> None:
     """Of the model that read it: which, how far it can be believed, at what cost, and where its words are."""
-    told = (run["judgement"] or {}).get("model_judge")
-    if not told:
+    text = (run["judgement"] or {}).get("model_judge")
+    if not text:
         return
-    name = f"{told['model']}@{told['prompt_version']}"
+    name = f"{text['model']}@{text['prompt_version']}"
     known = server.get("/api/judges/calibration")["items"]
     believed = [f", {calibration_words(judge)}" for judge in known if judge["judge"] == name]
-    cost = f", ${told['cost_usd']:.4f}" if told.get("cost_usd") else ""
-    exchange = f", exchange {told['exchange_id']}" if told["exchange_id"] else ""
+    cost = f", ${text['cost_usd']:.4f}" if text.get("cost_usd") else ""
+    exchange = f", exchange {text['exchange_id']}" if text["exchange_id"] else ""
     print_block(console, "  judge", f"{name}{''.join(believed)}{cost}{exchange}", indent=10)
 
 
-def _judged_by(judged: Any) -> str:
+def _format_judge(judged: Any) -> str:
     """`, by embedded 3 and oracle version 2`"""
     grader, oracle = judged.get("grader") or {}, judged.get("oracle") or {}
     by = f"{grader['name']} {grader['version']}" if grader else ""
     version = f"oracle version {oracle['version']}" if oracle else ""
-    told = " and ".join(filter(None, (by, version)))
-    return f", by {told}" if told else ""
+    text = " and ".join(filter(None, (by, version)))
+    return f", by {text}" if text else ""
 
 
 def _print_people(console: Console, review: Any, earlier: list[Any]) -> None:
@@ -286,11 +286,11 @@ def _print_people(console: Console, review: Any, earlier: list[Any]) -> None:
         labels = f" [{', '.join(each['labels'])}]" if each["labels"] else ""
         note = f": {each['note']}" if each["note"] else ""
         lines.append(f"{each['reviewer']} says {each['verdict']}{labels}{note}")
-    _part(console, "People", lines)
-    _part(console, "Earlier verdicts", [_told_past(past) for past in earlier])
+    _print_section(console, "People", lines)
+    _print_section(console, "Earlier verdicts", [_format_earlier_verdict(past) for past in earlier])
 
 
-def _told_past(past: Any) -> str:
+def _format_earlier_verdict(past: Any) -> str:
     verdict = past["verdict"] or ("ERROR" if past["judge_error"] else "none")
     verdict += f" ({past['pending_reason']})" if past.get("pending_reason") else ""
-    return f"{verdict}{_judged_by(past['judgement'] or {})}, until {past['replaced_at'][:19]}"
+    return f"{verdict}{_format_judge(past['judgement'] or {})}, until {past['replaced_at'][:19]}"

@@ -17,10 +17,12 @@ TEMPLATES = Path(__file__).parent.parent / "workflows"
 PACKAGE, WHEEL = "pipelines-odyssey", "pipelines_odyssey-*.whl"
 SCENARIOS = "scenarios.yaml"
 DEEPEST = 3  # folders below the top in which agents are looked for
-NOT_OURS = {"node_modules", "site-packages", "__pycache__"}
+SKIPPED_FOLDERS = {"node_modules", "site-packages", "__pycache__"}
 GITHUB_FILE, GITLAB_FILE = ".github/workflows/odyssey.yml", ".gitlab-ci.yml"
-GITLAB_BESIDE = ".gitlab/odyssey.yml"  # where there is a .gitlab-ci.yml already, which is not ours to change
-NOT_KNOWN = (
+GITLAB_EXTRA_FILE = (
+    ".gitlab/odyssey.yml"  # where there is a .gitlab-ci.yml already, which is not ours to change
+)
+FILL_IN_INSTALL = (
     "echo 'FILL IN how Odyssey is installed: it is on no package index yet. Commit its wheel and install it,"
     " or add its repository as a submodule and install its folder.' >&2; exit 3"
 )
@@ -40,17 +42,17 @@ def write_workflows(
         contents[FILE] = _suites(top)
     lines = _install_lines(top, install)
     if github:
-        contents[GITHUB_FILE] = _filled("github.yml", top, lines, indent=10)
+        contents[GITHUB_FILE] = _fill_template("github.yml", top, lines, indent=10)
     if gitlab:
         is_taken = (top / GITLAB_FILE).exists() and not is_forced
-        contents[GITLAB_BESIDE if is_taken else GITLAB_FILE] = _filled(
+        contents[GITLAB_EXTRA_FILE if is_taken else GITLAB_FILE] = _fill_template(
             "gitlab.yml", top, lines, indent=4, item="- "
         )
     taken = [name for name in contents if (top / name).exists()]
     if taken and not is_forced:
         stop(f"{', '.join(taken)}: there already; --force overwrites, nothing was written")
     _write(top, contents)
-    _say(contents, lines, is_yaml_new=FILE in contents)
+    _print_written(contents, lines, is_yaml_new=FILE in contents)
 
 
 def _forges(top: Path, *, github: bool, gitlab: bool) -> tuple[bool, bool]:
@@ -137,7 +139,9 @@ def _agent_folders(top: Path) -> list[Path]:
     for folder, names, files in os.walk(top):
         here = Path(folder)
         depth = len(here.relative_to(top).parts)
-        names[:] = sorted(n for n in names if not n.startswith(".") and n not in NOT_OURS and depth < DEEPEST)
+        names[:] = sorted(
+            n for n in names if not n.startswith(".") and n not in SKIPPED_FOLDERS and depth < DEEPEST
+        )
         if here != top and _is_odyssey(here / "pyproject.toml"):
             names.clear()  # its examples are not this repository's agents
         elif AGENT_FILE in files:
@@ -150,7 +154,7 @@ def _agent_folders(top: Path) -> list[Path]:
 
 def _install_lines(top: Path, install: str | None) -> list[str]:
     """Odyssey as the repository has it, first: requirements that name it are then met. Then the rest."""
-    lines = [install or _own_package(top) or NOT_KNOWN]
+    lines = [install or _own_package(top) or FILL_IN_INSTALL]
     for folder in dict.fromkeys([top, *_agent_folders(top)]):
         needed = folder / "requirements.txt"
         if needed.is_file():
@@ -181,7 +185,7 @@ def _is_odyssey(project: Path) -> bool:
     )
 
 
-def _filled(template: str, top: Path, lines: list[str], *, indent: int, item: str = "") -> str:
+def _fill_template(template: str, top: Path, lines: list[str], *, indent: int, item: str = "") -> str:
     text = (TEMPLATES / template).read_text(encoding="utf-8")
     margin = " " * indent
     shown = [f"|\n{margin}  {line}" for line in lines] if item else lines
@@ -198,11 +202,11 @@ def _write(top: Path, contents: dict[str, str]) -> None:
         stop(f"{error.filename}: {error.strerror or error}")
 
 
-def _say(contents: dict[str, str], lines: list[str], *, is_yaml_new: bool) -> None:
+def _print_written(contents: dict[str, str], lines: list[str], *, is_yaml_new: bool) -> None:
     for name in contents:
         typer.echo(f"Wrote {name}")
-    if NOT_KNOWN in lines:
+    if FILL_IN_INSTALL in lines:
         typer.echo("Fill in how Odyssey is installed there: the repository does not have it.")
-    if GITLAB_BESIDE in contents:
-        typer.echo(f"Add to {GITLAB_FILE}:  include: {{local: {GITLAB_BESIDE}}}")
+    if GITLAB_EXTRA_FILE in contents:
+        typer.echo(f"Add to {GITLAB_FILE}:  include: {{local: {GITLAB_EXTRA_FILE}}}")
     typer.echo("Try it here first: pipelines run" if is_yaml_new else "Try it here: pipelines run")

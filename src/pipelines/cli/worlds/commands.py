@@ -58,7 +58,7 @@ def new_command(
     """Generate a world for an agent's tools, and show it with its advisories."""
     from pipelines.cli.worlds.sessions import NewWorld, open_world
 
-    wanted = NewWorld(
+    new_world = NewWorld(
         agent=agent,
         name=name,
         size=size,
@@ -71,7 +71,7 @@ def new_command(
         max_cost_usd=max_cost_usd,
         max_model_tokens=max_model_tokens,
     )
-    open_world(server, wanted, as_json=as_json)
+    open_world(server, new_world, as_json=as_json)
 
 
 @app.command(name="ls")
@@ -119,9 +119,9 @@ def refine_command(
     as_json: Json = False,
 ) -> None:
     """Change the world with a sentence. Everything else stays as it is."""
-    from pipelines.cli.worlds.sessions import refine
+    from pipelines.cli.worlds.sessions import refine_world
 
-    refine(server, session, prompt, fix=fix, revision=revision, as_json=as_json)
+    refine_world(server, session, prompt, fix=fix, revision=revision, as_json=as_json)
 
 
 @app.command(name="regenerate")
@@ -137,9 +137,9 @@ def regenerate_command(
     as_json: Json = False,
 ) -> None:
     """Generate the world again; once there are rows, a row or a bucket."""
-    from pipelines.cli.worlds.sessions import regenerate
+    from pipelines.cli.worlds.sessions import regenerate_part
 
-    regenerate(server, session, row=row, bucket=bucket, seed=seed, as_json=as_json)
+    regenerate_part(server, session, row=row, bucket=bucket, seed=seed, as_json=as_json)
 
 
 @app.command(name="paste")
@@ -152,18 +152,18 @@ def paste_command(
     as_json: Json = False,
 ) -> None:
     """Replace the world with your own. All of it is checked."""
-    from pipelines.cli.worlds.sessions import paste
+    from pipelines.cli.worlds.sessions import paste_world
 
-    paste(server, session, file, revision=revision, as_json=as_json)
+    paste_world(server, session, file, revision=revision, as_json=as_json)
 
 
 @app.command(name="undo")
 @with_server
 def undo_command(server: "Server", session: Number, as_json: Json = False) -> None:
     """Undo the latest change of the world that is not undone yet."""
-    from pipelines.cli.worlds.sessions import undo
+    from pipelines.cli.worlds.sessions import undo_change
 
-    undo(server, session, as_json=as_json)
+    undo_change(server, session, as_json=as_json)
 
 
 @app.command(name="continue")
@@ -176,9 +176,9 @@ def continue_command(
     as_json: Json = False,
 ) -> None:
     """Freeze the world and generate its rows. Each row is verified before it is kept."""
-    from pipelines.cli.worlds.sessions import go_on
+    from pipelines.cli.worlds.sessions import continue_session
 
-    go_on(server, session, revision=revision, waits=wait, as_json=as_json)
+    continue_session(server, session, revision=revision, waits=wait, as_json=as_json)
 
 
 @app.command(name="resume")

@@ -47,23 +47,23 @@ class NewWorld:
     max_model_tokens: int | None = None
 
 
-def open_world(server: Server, wanted: NewWorld, *, as_json: bool) -> None:
-    buckets = [_bucket(text) for text in wanted.buckets]
-    agent = find_agent(server, wanted.agent)
-    body: Body = {"agent_id": agent["id"], "name": wanted.name or f"{agent['name']} world"}
+def open_world(server: Server, new_world: NewWorld, *, as_json: bool) -> None:
+    buckets = [_parse_bucket(text) for text in new_world.buckets]
+    agent = find_agent(server, new_world.agent)
+    body: Body = {"agent_id": agent["id"], "name": new_world.name or f"{agent['name']} world"}
     given = {
-        "size": wanted.size,
-        "author": wanted.author,
-        "instructions": wanted.instructions,
-        "behavior": _text_or_file(wanted.behavior),
-        "rng_seed": wanted.seed,
-        "now": wanted.now,
+        "size": new_world.size,
+        "author": new_world.author,
+        "instructions": new_world.instructions,
+        "behavior": _read_text_or_file(new_world.behavior),
+        "rng_seed": new_world.seed,
+        "now": new_world.now,
         "buckets": buckets or None,
-        "max_cost_usd": wanted.max_cost_usd,
-        "max_model_tokens": wanted.max_model_tokens,
+        "max_cost_usd": new_world.max_cost_usd,
+        "max_model_tokens": new_world.max_model_tokens,
     }
     body |= {name: value for name, value in given.items() if value is not None}
-    if wanted.author == MODEL:
+    if new_world.author == MODEL:
         stderr.print(estimate_of_session(server.post(f"{SESSIONS}/estimate", body)), highlight=False)
     made = server.post(SESSIONS, body, timeout=MODEL_TIMEOUT_S)
     if as_json:
@@ -72,7 +72,7 @@ def open_world(server: Server, wanted: NewWorld, *, as_json: bool) -> None:
     print_session(server, made["id"], only=None, as_json=False)
 
 
-def refine(
+def refine_world(
     server: Server,
     session_id: int,
     prompt: str | None,
@@ -85,13 +85,13 @@ def refine(
         stop('Give a sentence, such as "add 3 cancelled orders", or --fix N.')
     if prompt is None:
         world = server.get(f"{path_of(session_id)}/world")
-        prompt, revision = _fix(world, int(fix or 0)), world["revision"]
+        prompt, revision = _fix_prompt(world, int(fix or 0)), world["revision"]
     body: Body = {"prompt": prompt} | ({"revision": revision} if revision is not None else {})
     refined = server.post(f"{path_of(session_id)}/world/refine", body, timeout=MODEL_TIMEOUT_S)
-    _changed(refined, as_json=as_json)
+    _print_revision(refined, as_json=as_json)
 
 
-def regenerate(
+def regenerate_part(
     server: Server, session_id: int, *, row: int | None, bucket: str | None, seed: int | None, as_json: bool
 ) -> None:
     if row is not None and bucket is not None:
@@ -100,49 +100,51 @@ def regenerate(
         stop("--seed is of the world; rows are made anew by the drafts that come next.")
     if row is not None:
         server.post(f"{path_of(session_id)}/rows/{row}/regenerate")
-        _watch(server, session_id, as_json=as_json)
+        _watch_rows(server, session_id, as_json=as_json)
     elif bucket is not None:
         number = bucket_number(server, session_id, bucket)
         server.post(f"{path_of(session_id)}/buckets/{number}/regenerate")
-        _watch(server, session_id, as_json=as_json)
+        _watch_rows(server, session_id, as_json=as_json)
     else:
         body = {"rng_seed": seed} if seed is not None else {}
         made = server.post(f"{path_of(session_id)}/world/regenerate", body, timeout=MODEL_TIMEOUT_S)
-        _changed(made, as_json=as_json)
+        _print_revision(made, as_json=as_json)
 
 
-def paste(server: Server, session_id: int, file: Path, *, revision: int | None, as_json: bool) -> None:
+def paste_world(server: Server, session_id: int, file: Path, *, revision: int | None, as_json: bool) -> None:
     raw = sys.stdin.buffer.read() if str(file) == "-" else read_bytes(file)
     # As it is written: what is wrong with it is told by the server, which reads it strictly.
     own = b'{"revision":%d,' % revision if revision is not None else b"{"
     changed = server.put_json(f"{path_of(session_id)}/world", own + b'"state":' + raw + b"}")
-    _changed(changed, as_json=as_json)
+    _print_revision(changed, as_json=as_json)
 
 
-def undo(server: Server, session_id: int, *, as_json: bool) -> None:
-    _changed(server.post(f"{path_of(session_id)}/world/undo"), as_json=as_json)
+def undo_change(server: Server, session_id: int, *, as_json: bool) -> None:
+    _print_revision(server.post(f"{path_of(session_id)}/world/undo"), as_json=as_json)
 
 
-def go_on(server: Server, session_id: int, *, revision: int | None, waits: bool, as_json: bool) -> None:
+def continue_session(
+    server: Server, session_id: int, *, revision: int | None, waits: bool, as_json: bool
+) -> None:
     body = {"revision": revision} if revision is not None else {}
     foreseen = server.get(f"{path_of(session_id)}/estimate")
     if foreseen["model"] is not None:
         stderr.print(estimate_of_session(foreseen), highlight=False)
     session = server.post(f"{path_of(session_id)}/continue", body)
     if waits:
-        _watch(server, session_id, as_json=as_json)
+        _watch_rows(server, session_id, as_json=as_json)
     elif as_json:
         typer.echo(json.dumps(session))
     else:
-        said = f"The world is frozen as {session['world_hash'][:12]}; rows are being made."
-        print_block(new_console(), "", said, indent=0)
+        text = f"The world is frozen as {session['world_hash'][:12]}; rows are being made."
+        print_block(new_console(), "", text, indent=0)
 
 
 def resume(server: Server, session_id: int, budget: Body, *, as_json: bool) -> None:
     given = {name: value for name, value in budget.items() if value is not None}
     session = server.post(f"{path_of(session_id)}/resume", given)
     if session["status"] == "rows_generating":
-        _watch(server, session_id, as_json=as_json)
+        _watch_rows(server, session_id, as_json=as_json)
     elif as_json:
         typer.echo(json.dumps(session))
     else:
@@ -173,8 +175,8 @@ def finalize(server: Server, session_id: int, *, as_json: bool) -> None:
         typer.echo(json.dumps(session))
         return
     kept = plural(session["counts"]["kept"], "task")
-    said = f"Dataset {session['dataset_id']} ({session['name']}) has {kept} over one world."
-    print_block(new_console(), "", said, indent=0, rest="bold")
+    text = f"Dataset {session['dataset_id']} ({session['name']}) has {kept} over one world."
+    print_block(new_console(), "", text, indent=0, rest="bold")
     print_next(new_console(), session)
 
 
@@ -183,14 +185,14 @@ def abandon(server: Server, session_id: int, *, as_json: bool) -> None:
     typer.echo(json.dumps(session) if as_json else f"Session {session_id} is abandoned.")
 
 
-def _changed(revision: Any, *, as_json: bool) -> None:
+def _print_revision(revision: Any, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(revision))
     else:
         print_change(new_console(), revision)
 
 
-def _watch(server: Server, session_id: int, *, as_json: bool) -> None:
+def _watch_rows(server: Server, session_id: int, *, as_json: bool) -> None:
     """Until all rows are there. Ctrl-C leaves them to the server, which goes on."""
     columns = (
         TextColumn("session {task.fields[number]}"),
@@ -204,15 +206,15 @@ def _watch(server: Server, session_id: int, *, as_json: bool) -> None:
         task = bar.add_task("", total=None, number=session_id, rejected="")
         for session in server.events(f"{path_of(session_id)}/events"):
             counts = session["counts"]
-            told = f"{counts['rejected']} rejected" if counts["rejected"] else ""
-            bar.update(task, total=counts["wanted"], completed=counts["kept"], rejected=told)
+            text = f"{counts['rejected']} rejected" if counts["rejected"] else ""
+            bar.update(task, total=counts["wanted"], completed=counts["kept"], rejected=text)
     if as_json:
         typer.echo(json.dumps(session))
         return
     print_rows_of(server, session_id, bucket=None, rejected=False, full=False, as_json=False)
 
 
-def _fix(world: Any, number: int) -> str:
+def _fix_prompt(world: Any, number: int) -> str:
     found = advisories_in_order(world)
     if number > len(found):
         stop(f"There is no advisory {number}: this world has {len(found)}.")
@@ -222,7 +224,7 @@ def _fix(world: Any, number: int) -> str:
     return str(fix)
 
 
-def _bucket(text: str) -> Body:
+def _parse_bucket(text: str) -> Body:
     name, *rest = text.split(":", 2)
     if not name.strip() or not rest or not rest[0].strip().isdigit():
         stop(f'A bucket is written as "NAME:ROWS", such as "refunds:10", not "{text}".')
@@ -230,7 +232,7 @@ def _bucket(text: str) -> Body:
     return body | ({"theme": rest[1].strip()} if len(rest) > 1 and rest[1].strip() else {})
 
 
-def _text_or_file(given: str | None) -> str | None:
+def _read_text_or_file(given: str | None) -> str | None:
     if given is None or "\n" in given or len(given) > 255 or not Path(given).is_file():
         return given
     return read_bytes(Path(given)).decode("utf-8", "replace")

@@ -92,17 +92,17 @@ def run_anthropic_loop(
     loop = _Loop(envelope, model, tools, system, max_tokens, max_turns, subagents or {}, options)
     with acting(envelope):
         steps = loop.steps()
-        told: Any = None
-        while (step := _next(steps, told)) is not None:
+        outcome: Any = None
+        while (step := _next(steps, outcome)) is not None:
             match step:
                 case Ask():
-                    told = client.messages.create(**step.request)
+                    outcome = client.messages.create(**step.request)
                 case Tell():
                     tell(step.events, step.actor)
                 case Call():
-                    told = call_tool(step.name, step.arguments)
+                    outcome = call_tool(step.name, step.arguments)
                 case Delegate():
-                    told = step.subagent(step.arguments, step.envelope)
+                    outcome = step.subagent(step.arguments, step.envelope)
     return loop.reply()
 
 
@@ -122,18 +122,18 @@ async def run_anthropic_loop_async(
     loop = _Loop(envelope, model, tools, system, max_tokens, max_turns, subagents or {}, options)
     with acting(envelope):
         steps = loop.steps()
-        told: Any = None
-        while (step := _next(steps, told)) is not None:
+        outcome: Any = None
+        while (step := _next(steps, outcome)) is not None:
             match step:
                 case Ask():
-                    told = await client.messages.create(**step.request)
+                    outcome = await client.messages.create(**step.request)
                 case Tell():
                     await async_tell(step.events, step.actor)
                 case Call():
-                    told = await async_call_tool(step.name, step.arguments)
+                    outcome = await async_call_tool(step.name, step.arguments)
                 case Delegate():
-                    told = step.subagent(step.arguments, step.envelope)
-                    told = await told if inspect.isawaitable(told) else told
+                    outcome = step.subagent(step.arguments, step.envelope)
+                    outcome = await outcome if inspect.isawaitable(outcome) else outcome
     return loop.reply()
 
 

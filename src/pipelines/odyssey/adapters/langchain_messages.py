@@ -75,6 +75,6 @@ def final_words(messages: Sequence[AnyMessage], structured: Any) -> str:
 
 
 def model_of(messages: Sequence[AnyMessage]) -> str | None:
-    told = [message.response_metadata for message in messages if isinstance(message, AIMessage)]
-    names = [about.get("model_name") or about.get("model") for about in told]
+    parts = [message.response_metadata for message in messages if isinstance(message, AIMessage)]
+    names = [about.get("model_name") or about.get("model") for about in parts]
     return next((as_text(name) for name in names if name), None)

@@ -54,8 +54,8 @@ def as_messages(message: Any) -> list[Message]:
         made = [made_call(call["toolUseId"], call["name"], call["input"]) for call in calls]
         return [assistant_message(words, made, map(_thought, blocks))]
     results = [block["toolResult"] for block in blocks if "toolResult" in block]
-    said: list[Message] = [{"role": "user", "content": words}] if words else []
-    return [tool_message(result["toolUseId"], _content(result["content"])) for result in results] + said
+    text: list[Message] = [{"role": "user", "content": words}] if words else []
+    return [tool_message(result["toolUseId"], _content(result["content"])) for result in results] + text
 
 
 def _thought(block: Any) -> str:
@@ -83,8 +83,8 @@ def final_words(result: Any) -> str:
 
 def retold(earlier: list[Message], words: str) -> str:
     """For a team, which takes one text: the conversation so far, retold before the user's words."""
-    told = [f"{message['role']}: {text}" for message in earlier if (text := text_of(message))]
-    return "\n".join(["The conversation so far:", *told, "", words]) if told else words
+    parts = [f"{message['role']}: {text}" for message in earlier if (text := text_of(message))]
+    return "\n".join(["The conversation so far:", *parts, "", words]) if parts else words
 
 
 def input_schema_of(spec: Any) -> dict[str, Any]:

@@ -63,10 +63,10 @@ def _waited(session: Session, visit: Visit, limited: BusyFirst) -> Finding:
     if len(visit.calls) == 0 or len(visit.repeated) < 2:
         return skipped(rule, "there was no retry to look at: see tools.retry_429")
     waited_s = visit.repeated[1].arrived - limited.replied
-    told = f"{waited_s:.2f} s after a Retry-After of {session.options.retry_after_s} s"
+    text = f"{waited_s:.2f} s after a Retry-After of {session.options.retry_after_s} s"
     # 50 ms of grace: clients round, and clocks of two processes are not one.
     is_early = waited_s < session.options.retry_after_s - 0.05
-    return warned(rule, f"the call came again {told}") if is_early else passed(rule, told)
+    return warned(rule, f"the call came again {text}") if is_early else passed(rule, text)
 
 
 def check_injected(session: Session) -> Iterator[Finding]:
@@ -106,8 +106,8 @@ def _not_retried(visits: list[Visit]) -> Finding:
     if tries > MOST_LIKELY_DELIBERATE:
         return failed(rule, f"{tool} was called {tries} times with the same arguments")
     if tries == MOST_LIKELY_DELIBERATE:
-        told = f"{tool} was called once more with the same arguments: fine if the agent itself decided it"
-        return warned(rule, told)
+        text = f"{tool} was called once more with the same arguments: fine if the agent itself decided it"
+        return warned(rule, text)
     return passed(rule, f"{tool} was called once")
 
 
@@ -246,13 +246,13 @@ def check_runs(session: Session) -> Iterator[Finding]:
     yield _isolated(session, visits, gathering)
     broken = next((visit for visit in visits if not visit.ok), None)
     if broken is not None:
-        told = f"of {len(visits)} dispatches at once, one was not served: the wrapper {broken.answer.told}"
-        yield failed("runs.concurrent", told)
+        text = f"of {len(visits)} dispatches at once, one was not served: the wrapper {broken.answer.told}"
+        yield failed("runs.concurrent", text)
     elif not gathering.arrived:
         yield passed("runs.concurrent", f"{len(visits)} dispatches at once were answered")
     elif gathering.together < len(visits):
-        told = f"{gathering.together} of {len(visits)} dispatches were worked on at the same time"
-        yield warned("runs.concurrent", told)
+        text = f"{gathering.together} of {len(visits)} dispatches were worked on at the same time"
+        yield warned("runs.concurrent", text)
     else:
         yield passed("runs.concurrent", f"{len(visits)} dispatches were worked on at the same time")
 
@@ -272,8 +272,8 @@ def _isolated(session: Session, visits: list[Visit], gathering: Gathering) -> Fi
         return skipped(rule, NO_CALL)
     silent = next((visit.run for visit in visits if not visit.calls), None)
     if silent is not None and gathering.doubled is not None:
-        told = f"run {silent.jti[:8]} got no call, and run {gathering.doubled.jti[:8]} got the same one twice"
-        return failed(rule, told)
+        text = f"run {silent.jti[:8]} got no call, and run {gathering.doubled.jti[:8]} got the same one twice"
+        return failed(rule, text)
     if gathering.together > 1 and not gathering.has_shown():
         return not_observable(rule, NOTHING_SHOWN)
     return passed(rule, f"{len(visits)} runs at once kept to their own proxies and tokens")

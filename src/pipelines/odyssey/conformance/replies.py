@@ -41,11 +41,11 @@ def _shape(session: Session, visit: Visit) -> Finding:
         return skipped("response.shape", "no schema at hand: `pipelines odyssey conformance` has one")
     assert isinstance(visit.answer, Answer)
     problems = session.options.reply_problems(visit.answer.body, visit.answer.content_type)
-    told = "; ".join(problem for _, problem in problems[:MOST_TOLD])
+    text = "; ".join(problem for _, problem in problems[:MOST_TOLD])
     if any(is_dropped for is_dropped, _ in problems):
-        return failed("response.shape", told)
+        return failed("response.shape", text)
     if problems:
-        return warned("response.shape", told)
+        return warned("response.shape", text)
     has = [name for name in ("messages", "metadata") if visit.reply.get(name) is not None]
     return passed("response.shape", " and ".join(has) or "neither messages nor metadata is sent")
 
