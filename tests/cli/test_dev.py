@@ -44,7 +44,7 @@ def test_an_edit_is_seen_and_what_is_broken_can_be_mended(desk: Path, tmp_path: 
     (tmp_path / "tmp").mkdir()
     none = {"PIPELINES_URL": "http://127.0.0.1:9", "TMPDIR": str(tmp_path / "tmp")}
     with typed("odyssey", "dev", cwd=desk, **none) as terminal:
-        assert "started for this session" in terminal.until("Agent:")
+        assert "temporary, for this session only" in terminal.until("Agent:")
         assert "PASS" in terminal.until("task 2")
         terminal.until("4 of 4 pass")
         terminal.until("Waiting for a change")

@@ -163,7 +163,7 @@ def _output(look: Look, *arguments: str) -> str:
 
 
 WRONG: dict[str, tuple[Row, str]] = {
-    "nothing": ({}, "Give one of"),
+    "nothing": ({}, "Give exactly one of"),
     "two": ({"mcp": "http://a", "openapi": "s.yaml"}, "not --openapi and --mcp"),
     "no base": ({"openapi": "s.yaml"}, "needs --base-url"),
     "a base of MCP": ({"mcp": "http://a", "base_url": "http://b"}, "--base-url goes with --openapi"),

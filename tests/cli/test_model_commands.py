@@ -105,5 +105,5 @@ def test_a_missing_extra_is_said_where_a_model_is_named() -> None:
     known = {"is_installed": False, "purposes": [each | {"is_priced": None, "problem": "needs a key"}]}
     assert status_lines(known) == [
         "judge: openai:x (PIPELINES_MODEL), needs a key",
-        "What asks them is not installed: pip install 'pipelines-odyssey[models]'",
+        "The client for models is not installed: pip install 'pipelines-odyssey[models]'",
     ]

@@ -120,7 +120,7 @@ def test_batches_agents_and_datasets_are_listed(look: Look, batch: Row, what: st
 
 
 WRONG_USAGE = {
-    "a filter of runs": (("ls", "agents", "--batch", "1"), "--batch narrows down runs"),
+    "a filter of runs": (("ls", "agents", "--batch", "1"), "--batch filters runs"),
     "no such agent": (("ls", "--agent", "nobody at all"), "0 agents named"),
     "a run that is none": (("show", "latest"), "give the number of a run"),
     "a run that is not there": (("show", "999999"), "no run 999999"),
@@ -154,8 +154,8 @@ def test_a_run_is_shown_from_what_was_asked_to_why_it_was_judged_so(look: Look, 
         "→ 200, odyssey, ",
         'order.4521.status: "shipped" → "refunded"',
         "I have refunded order 4521.",
-        "by embedded",
-        "oracle version 1",
+        "judge: embedded v",
+        "oracle v1",
         "held expected_state",
         "tokens: not reported",
     ):
@@ -230,7 +230,7 @@ def test_logs_follow_a_run_until_it_ends(look: Look, api: Api):
 def test_a_run_is_decided_in_one_line(look: Look, api: Api, batch: Row):
     passed, failed, _ = run_ids(api, batch)
     out = look("review", str(failed), "--verdict", "pass", "--note", "was told to", "--label", "oracle")
-    assert out == f"run {failed}: PASS by a person, beside the machine's FAIL\n"
+    assert out == f"run {failed}: PASS by a person; the judge said FAIL\n"
     run = api.get(f"/api/runs/{failed}")
     assert (run["verdict"], run["human_verdict"]) == ("FAIL", "PASS")
     (given,) = run["review"]["verdicts"]
@@ -251,7 +251,7 @@ def test_what_waits_is_shown_one_at_a_time_and_decided_from_a_pipe(look: Look, a
     assert [run["id"] for run in look.json(*waiting)] == [first, second, third]
     out = look(*waiting, stdin="what\npass well done\nskip\nf not asked for\n")
     assert "3 runs wait for a person" in out
-    assert "Not understood." in out
+    assert "Answer pass, fail, skip or quit." in out
     assert "Verdict: PENDING" in out
     decided = {run["id"]: run["human_verdict"] for run in api.runs(batch_id)}
     assert decided == {first: "PASS", second: None, third: "FAIL"}
@@ -276,9 +276,9 @@ def test_a_batch_is_judged_again_by_corrected_oracles(look: Look, api: Api):
     assert f"run {first['id']} FAIL (wrong_action) → PASS" in out
     assert "1 verdict changed; now 2 of 2 judged runs pass" in out
     shown = words_of(look("show", str(first["id"])))
-    assert "and oracle version 2" in shown
+    assert ", oracle v2)" in shown
     assert 'expected_state: {"order.4521.status": "refunded"}' in shown  # as it was judged by
-    assert "Earlier verdicts FAIL, by embedded" in shown
+    assert "Earlier verdicts FAIL (judge: embedded" in shown
     back = look.json("rejudge", str(batch_id), "--own-oracle")
     assert (back["judged"], back["changed"]) == (2, 1)
 

@@ -100,9 +100,7 @@ def print_conformance(options: ConformanceOptions) -> None:
     except CannotCheck as error:
         stop(str(error))
     except OSError as error:
-        stop(
-            f"the stand-in proxy cannot listen on {options.proxy_host}:{options.proxy_port}: {error.strerror}"
-        )
+        stop(f"the test proxy cannot listen on {options.proxy_host}:{options.proxy_port}: {error.strerror}")
     if options.junit is not None:
         write_text(options.junit, as_junit(report, options.url))
     if options.as_json:
@@ -138,7 +136,9 @@ def _check_proxy(options: ConformanceOptions) -> None:
     if options.proxy_url is not None and url_problem(options.proxy_url) is not None:
         stop(f"--proxy-url: {url_problem(options.proxy_url)}")
     if options.proxy_host in ("0.0.0.0", "::") and options.proxy_url is None:
-        stop(f"--proxy-host {options.proxy_host} is every address: give the agent one of them as --proxy-url")
+        stop(
+            f"--proxy-host {options.proxy_host} listens on every address: name the one for the agent with --proxy-url"
+        )
 
 
 def _read_task(options: ConformanceOptions) -> tuple[Seed | None, WorldMaker]:

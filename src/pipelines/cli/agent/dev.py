@@ -85,7 +85,7 @@ def _open_server(stack: ExitStack, options: DevOptions) -> Server:
     directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="odyssey-dev-"))
     key = "pk_live_" + secrets.token_hex(20)
     url = stack.enter_context(start_server(Path(directory), key))
-    console.print(f"Server: {url} (started for this session, forgotten at its end)")
+    console.print(f"Server: {url} (temporary, for this session only)")
     return Server(url, key)
 
 

@@ -183,14 +183,14 @@ def _print(rows: Sequence[_Task], found: Sequence[GoldOracle | None], target: Pa
     failed = sum(one is not None and bool(one.failures) for one in found)
     vacuous = sum(one.is_vacuous for one in derived)
     text = f"{plural(len(rows), 'task')}: {plural(len(derived), 'oracle')} derived, {failed} failed"
-    text += f", {vacuous} met by doing nothing" if vacuous else ""
+    text += f", {vacuous} passed by an agent that does nothing" if vacuous else ""
     print_block(console, "", f"{text}. Written to {target}", indent=0)
 
 
 def _print_row(console: Console, task: _Task, found: GoldOracle | None) -> None:
     label = f"row {task.row}"
     if found is None:
-        print_block(console, label, "no gold calls; left as it is", indent=_INDENT)
+        print_block(console, label, "no gold calls; the task is unchanged", indent=_INDENT)
     elif found.axes is None:
         print_block(console, label, "no oracle, because a gold call failed", indent=_INDENT, style="red")
         for failure in found.failures:
@@ -200,7 +200,7 @@ def _print_row(console: Console, task: _Task, found: GoldOracle | None) -> None:
         for axis, value in found.axes.items():
             print_block(console, f"  {axis}", json.dumps(value, ensure_ascii=False), indent=_INDENT + 2)
         if found.is_vacuous:
-            says = "an agent that does nothing meets this, so meeting it proves nothing"
+            says = "an agent that does nothing passes this oracle, so it proves nothing"
             print_block(console, "  warning", says, indent=_INDENT + 2, style="yellow")
         for note in found.notes:
             print_block(console, "  note", note, indent=_INDENT + 2)

@@ -79,6 +79,6 @@ def _print_next_steps(directory: Path, names: list[str]) -> None:
     if directory.resolve() != Path.cwd():
         typer.echo(f"  cd {shlex.quote(str(directory))}")
     typer.echo("  pip install -r requirements.txt pytest")
-    typer.echo("  pytest                      # its tasks, without a key or a network")
-    typer.echo("  pipelines odyssey doctor    # what would keep it from running")
-    typer.echo("  pipelines odyssey dev       # its tasks, each call as it happens")
+    typer.echo("  pytest                      # runs its tasks, without a model key or a network")
+    typer.echo("  pipelines odyssey doctor    # finds what would keep it from running")
+    typer.echo("  pipelines odyssey dev       # runs its tasks and shows each call")

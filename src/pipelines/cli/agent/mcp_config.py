@@ -51,16 +51,19 @@ def print_config(
 def _proxy_url_of_run(server: Server, run_id: int) -> str:
     run = server.get(f"/api/runs/{run_id}")
     if run["status"] != "running":
-        stop(f"Run {run_id} is {run['status']}: its tools answer nobody. Open one with --agent and --task.")
+        stop(
+            f"Run {run_id} is {run['status']}: its tools no longer answer. Open a new run with --agent and --task."
+        )
     return f"{server.url.rstrip('/')}{PROXY_BASE}"  # the token says which run
 
 
 def _open_run(server: Server, token_env: str, body: dict[str, Any]) -> str:
     opened = server.post("/api/runs", {"mode": "manual"} | body)
-    stderr.print(f"Run {opened['id']} is open. Its token is shown this once:", markup=False)
+    stderr.print(f"Run {opened['id']} is open. Its token is shown only this once:", markup=False)
     stderr.print(f"  export {token_env}={opened['run_token']}", markup=False)
     stderr.print(
-        f"At the end, for its verdict: POST /api/runs/{opened['id']}/finish with final_response", markup=False
+        f"When the agent is done, get the verdict: POST /api/runs/{opened['id']}/finish with final_response",
+        markup=False,
     )
     return str(opened["odyssey_proxy_url"])
 

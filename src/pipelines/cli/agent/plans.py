@@ -33,8 +33,8 @@ from pipelines.core.tools.tools_schema import Tool
 
 LONGEST_INSTRUCTION = 48  # with the words before it a line of 80 columns
 NO_WORLD = (
-    "# Read without a world. A task's types and fields decide too what a tool does:",
-    "# plans in force are shown with a file of tasks (or a state) behind the tools.",
+    "# Planned without a world. The types and fields of a task also decide what a",
+    "# tool does: pass a file of tasks (or a state) after the tools to see that.",
 )
 
 
@@ -93,7 +93,7 @@ def _read_seed(
     """The world to read plans for: a state, or a task of a file of tasks; the first where none is named."""
     if path is None or (path.suffix == ".json" and task is None and isinstance(read_json(path), dict)):
         if task is not None:
-            stop("--task: give the file of tasks behind the tools, too")
+            stop("--task needs a file of tasks after the tools")
         return Seed(user_instruction="", initial_state=_read_state(path))
     seeds = read_task_file(path, tools, ledger_schema).seeds
     if task is None:

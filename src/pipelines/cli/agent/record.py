@@ -15,7 +15,7 @@ from pipelines.core.text.json_text import JsonObject, dumps
 
 REAL = (
     "Record calls of the real backend instead: write them as calls.jsonl (docs/reference/cli.md, "
-    "`pipelines odyssey fidelity`). --simulated writes these, marked as simulated."
+    "`pipelines odyssey fidelity`). --simulated records these calls too, marked as simulated."
 )
 
 
@@ -62,7 +62,7 @@ def _check_sources(run_ids: list[int], lines: list[JsonObject], *, may_be_simula
                 f"Run {run_id}: the simulator answered {by_simulator} of {_plural(len(calls), 'call')}."
             )
     if parts and not may_be_simulated:
-        stop("\n".join(["This is no recording of a real backend.", *parts, REAL]))
+        stop("\n".join(["This is not a recording of a real backend.", *parts, REAL]))
     return simulated
 
 

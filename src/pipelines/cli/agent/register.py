@@ -105,7 +105,7 @@ def register_and_ping(
     ping = _ping(server, agent)
     if not ping["ok"]:
         hint = f" ({ping['hint']})" if ping.get("hint") else ""
-        stderr.print(f"It is registered, but cannot be run yet: {ping['problem']}{hint}", markup=False)
+        stderr.print(f"The agent is registered, but cannot run yet: {ping['problem']}{hint}", markup=False)
         raise typer.Exit(1)
     if project.dataset is not None:
         typer.echo(f"Run its tasks: pipelines run --agent {agent['id']} --dataset {project.dataset.name}")

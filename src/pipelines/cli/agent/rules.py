@@ -23,7 +23,7 @@ def print_rules(
 ) -> None:
     path = f"/api/datasets/{dataset_id}/rules"
     if sentences and not propose:
-        stop("--sentence: say --propose, too")
+        stop("--sentence needs --propose")
     chosen = _parse_ids(accept) if accept is not None else None
     body: Any = {"sentences": [*sentences]} if sentences else {}
     items = server.post(f"{path}/propose", body)["items"] if propose else server.get(path)["items"]
@@ -39,7 +39,9 @@ def print_rules(
         typer.echo(_format_rule(item))
     if not items:
         typer.echo(
-            "Every sentence is read." if propose else "There are no rules yet: --propose asks for some."
+            "Every sentence is understood."
+            if propose
+            else "There are no translated rules yet: --propose asks the model for some."
         )
 
 
@@ -67,7 +69,7 @@ def _format_rule(item: Any) -> str:
 
 
 def _format_trial(tried: Any) -> list[str]:
-    figures = f"{tried['calls']} calls, {tried['differ']} answered otherwise, {tried['refused']} refused"
+    figures = f"{tried['calls']} calls, {tried['differ']} answered differently, {tried['refused']} refused"
     calls = [
         f"    {word}: {call['tool']} {dumps(call['arguments']).decode()} → {call['status']}"
         for example in tried["examples"]

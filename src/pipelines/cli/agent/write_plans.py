@@ -42,7 +42,7 @@ def write_plans(
     elif version is not None:
         typer.echo(f"# accepted: {', '.join(usable)}; the agent is at version {version} now")
     else:
-        typer.echo("# nothing is applied: --accept keeps these plans beside their tools")
+        typer.echo("# nothing is saved: --accept saves these plans as a new version of the agent")
     if len(usable) < len(found):
         raise typer.Exit(1)
 
@@ -84,7 +84,7 @@ def _format_proposal(item: Any) -> str:
     remarks += [f"# problem: {problem['message']}" for problem in item["problems"]]
     remarks += [f"# {line}" for line in item["difference"][2:]]
     if not item["is_usable"]:
-        return "\n".join([*remarks, f"# {item['tool']}: no plan that can be used", ""])
+        return "\n".join([*remarks, f"# {item['tool']}: no usable plan", ""])
     steps = "\n".join(f"  {line}" if line else line for line in item["text"].rstrip().splitlines())
     return "\n".join([*remarks, f"{item['tool']}:", steps, ""])
 

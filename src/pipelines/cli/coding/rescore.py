@@ -40,7 +40,7 @@ def _request_body(path: Path | None) -> JsonObject:
     read = read_any(path)
     scorers = read.get("scorers") if isinstance(read, dict) else read
     if not isinstance(scorers, list):
-        stop(f"{path}: a list of scorers is expected, or `scorers:` with one.")
+        stop(f"{path}: expected a list of scorers, or `scorers:` with one.")
     return {"scorers": scorers}
 
 

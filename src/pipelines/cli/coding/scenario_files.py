@@ -26,7 +26,7 @@ def read_scenarios(path: Path) -> list[JsonObject]:
     listed = body.get("scenarios") if isinstance(body, dict) and "scenarios" in body else body
     entries = listed if isinstance(listed, list) else [listed]
     if not entries or not all(isinstance(entry, dict) for entry in entries):
-        stop(f"{path}: one scenario, or a list of them, is expected.")
+        stop(f"{path}: expected one scenario, or a list of scenarios.")
     return [_read_folders(entry, path.parent) for entry in entries if isinstance(entry, dict)]
 
 
@@ -60,7 +60,7 @@ def _read_folders(body: JsonObject, base: Path) -> JsonObject:
 
 def _folder_name(value: Json, what: str) -> str:
     if not isinstance(value, str) or not value:
-        stop(f"`{what}` must name a folder, from where the file is.")
+        stop(f"`{what}` must name a folder, relative to the file.")
     return value
 
 
@@ -88,7 +88,7 @@ def _read_test_files(folder: Path) -> JsonObject:
     for path, file in read_tree(folder).items():
         text = file.text()
         if text is None:
-            stop(f"{folder / path} is no text: files that only graders see must be that.")
+            stop(f"{folder / path} is not a text file: hidden test files must be text.")
         found[path] = text
     return found
 

@@ -40,7 +40,7 @@ def print_results(console: Console, coding: Any, *, full: bool = False) -> None:
     restored = grading["restored_files"]
     if restored:
         named = ", ".join(restored[:10]) + (f" and {len(restored) - 10} more" if len(restored) > 10 else "")
-        print_block(console, "", f"put back before grading: {named}", indent=2, rest="dim")
+        print_block(console, "", f"restored before grading: {named}", indent=2, rest="dim")
 
 
 def _passed(passed: bool | None) -> str:
@@ -77,7 +77,7 @@ def _print_diff(console: Console, diff: Any, *, full: bool) -> None:
     if len(files) > MOST_FILES and not full:
         print_block(console, "", f"… and {len(files) - MOST_FILES} more: --full", indent=2)
     if diff["truncated"]:
-        print_block(console, "", "the diff is over its limit and was cut", indent=2, rest="yellow")
+        print_block(console, "", "the diff exceeds its limit and was cut", indent=2, rest="yellow")
     if diff["ignored_total"]:
         count = plural(diff["ignored_total"], "ignored file")
         text = f"{count} left out: {', '.join(diff['ignored_files'][:5])}"

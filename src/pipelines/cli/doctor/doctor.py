@@ -48,7 +48,7 @@ def examine(project: Project, options: DoctorOptions) -> Iterator[Finding]:
         yield from code_findings(project)
     else:
         yield warning(
-            IMPORT, "there is no app to look at", "name it: --app module:app, or --url of a running one"
+            IMPORT, "there is no app to check", "name it: --app module:app, or --url of a running one"
         )
     probe = probe_finding(options.server, is_named=options.is_server_named)
     yield probe
@@ -72,7 +72,7 @@ def _check_app(project: Project, options: DoctorOptions, app: str) -> Iterator[F
                 made = "$(python -c 'import secrets; print(secrets.token_urlsafe(32))')"
                 change = f"before you run the agent: export {options.token_variable}={made}"
                 yield warning(
-                    "auth token", f"{options.token_variable} is not set; this check made one up", change
+                    "auth token", f"{options.token_variable} is not set; this check used a random one", change
                 )
             endpoint = Endpoint(
                 url=served.url + project.dispatch_path,

@@ -98,10 +98,10 @@ def _unexpected_status(endpoint: Endpoint, who: str, status: int) -> Finding:
 def _check_non_ascii_header(client: httpx2.Client, endpoint: Endpoint) -> Iterator[Finding]:
     status = _post(client, endpoint, NOT_ASCII, PING_BODY).status_code
     if status in REFUSED or status == 400:  # some servers refuse such a header themselves
-        yield ok(HEADER, f"one that is not ASCII is refused ({status})")
+        yield ok(HEADER, f"a header that is not ASCII is refused ({status})")
     elif status >= 500:
         change = "compare bytes: hmac.compare_digest(given.encode(), expected.encode())"
-        yield warning(HEADER, f"one that is not ASCII crashes the agent ({status})", change)
+        yield warning(HEADER, f"a header that is not ASCII crashes the agent ({status})", change)
 
 
 def _check_ping(client: httpx2.Client, endpoint: Endpoint) -> Iterator[Finding]:
@@ -146,7 +146,7 @@ def probe_finding(server: str, *, is_named: bool) -> Finding:
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         seen = f"{server} cannot be reached from here: {str(error) or type(error).__name__}"
         if is_named:
-            return problem(check, seen, "open this machine's way out to it, or correct --server")
+            return problem(check, seen, "allow connections from this machine to it, or correct --server")
         return warning(check, seen, "start one with `pipelines up`, or name yours with --server")
     if status == 401:
         return ok(check, f"{server} is reached and refuses a made-up token (401)")

@@ -57,7 +57,7 @@ class ReadSentences:
             yield warning(PLANS, f"row {row}, {words}", hint or REPHRASE_HINT)
         everywhere = [one for one, seen_in in self._uniform.items() if seen_in == self._worlds]
         for sentence, how in everywhere[:MOST_SENTENCES]:
-            change = "see in the plan how it was read, and seed a record on either side of it"
+            change = "check in the plan how it was read, and seed a record on each side of it"
             yield warning(PLANS, f"“{sentence}”: {how}", change)
         for says in [*self._wrong][:MOST_SENTENCES]:
             yield warning(PLANS, says, "change or remove one of the rules")

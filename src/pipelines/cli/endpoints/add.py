@@ -45,8 +45,8 @@ def request_body(endpoint: NewEndpoint) -> Body:
     values = (endpoint.openapi, endpoint.mcp, endpoint.mcp_command, endpoint.code)
     kinds = [kind for kind, value in zip(KINDS, values, strict=True) if value]
     if len(kinds) != 1:
-        found = f"not {' and '.join(kinds)}" if kinds else "what the endpoint is"
-        stop(f"Give one of {', '.join(KINDS)}: {found}.")
+        given = f", not {' and '.join(kinds)}" if kinds else ", which says what the endpoint is"
+        stop(f"Give exactly one of {', '.join(KINDS)}{given}.")
     (kind,) = kinds
     _check_options(endpoint, kind)
     type, config = _CONFIGS[kind](endpoint)

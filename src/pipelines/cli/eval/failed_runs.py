@@ -35,6 +35,6 @@ def _failed_runs(server: Server, report: Any) -> list[Any]:
 def _explain(server: Server, kind: str, count: int, run_id: int) -> list[str]:
     error = server.get(f"{RUNS}/{run_id}")["error_json"] or {}
     status = f"HTTP {error['http_status']} " if error.get("http_status") else ""
-    detail = printable(f"{status}{error.get('detail') or ''}".strip() or "no more is known")
+    detail = printable(f"{status}{error.get('detail') or ''}".strip() or "no details")
     cut = detail if len(detail) <= LONGEST else f"{detail[: LONGEST - 1]}…"
     return [f"{kind}: {phrases.plural(count, 'run')}", f"{cut} (run {run_id})"]

@@ -156,7 +156,7 @@ def _undecided(report: Any, names: Any) -> Iterator[tuple[str, list[str]]]:
 
 def _more_runs(cell: Any) -> str:
     if cell["more_runs"] is None:
-        return "how many more runs would decide it cannot be said from these"
+        return "these runs do not tell how many more would decide it"
     total = cell["runs"] + cell["more_runs"]
     return f"about {phrases.plural(cell['more_runs'], 'more run')} would decide: --repeats {total}"
 

@@ -122,6 +122,6 @@ def decide_review(server: Server, review_id: str, body: dict[str, Any], *, as_js
         typer.echo(f"{review_id}: decided, {decided['verdict']}")
     else:
         missing = decided.get("reviewers_missing") or 0
-        typer.echo(f"{review_id}: {decided['status']}; {phrases.plural(missing, 'reviewer')} still to speak")
+        typer.echo(f"{review_id}: {decided['status']}; {phrases.plural(missing, 'reviewer')} still needed")
     for key, value in (decided.get("outcome") or {}).items():
         typer.echo(f"  {key}: {phrases.value(value)}")

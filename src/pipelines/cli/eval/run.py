@@ -94,12 +94,12 @@ def run_once(server: Server, options: MatrixOptions) -> MatrixResult:
         is_spent = report["status"] == "budget_exceeded"
         why = "Its budget for models is used up" if is_spent else "Cancelled"
         again = f"pipelines eval run --resume {opened.name}" + (" --max-model-tokens N" if is_spent else "")
-        stderr.print(f"{why}. Go on with: {again}", soft_wrap=True)
+        stderr.print(f"{why}. Continue with: {again}", soft_wrap=True)
         return MatrixResult(report, was_cancelled, ExitCode.COULD_NOT_RUN)
     code = exit_code(report, options.fail_on, failed_runs.error_classes(server, report))
     if code is not ExitCode.MET:
         reasons = reasons_not_met(report, options.fail_on) or reasons_unmeasured(report)
-        text = "not met" if code is ExitCode.NOT_MET else "not known, since runs could not be run"
+        text = "not met" if code is ExitCode.NOT_MET else "unknown, because runs could not be run"
         stderr.print(f"Gate --fail-on {options.fail_on}: {text}, {', '.join(reasons)}.", soft_wrap=True)
     return MatrixResult(report, was_cancelled, code)
 

@@ -35,7 +35,7 @@ def export_scenarios(server: Server, ids: list[str], *, to: ExportTarget) -> Non
         # Oldest first, as their author wrote them; a list is newest first.
         stored = server.every(SCENARIOS)[::-1]
     if not stored:
-        stop("There is no scenario to export.")
+        stop("There are no scenarios to export.")
     whole = scenario_file_of(stored, server.every(VARIATIONS), with_ids=to.with_ids)
     text = whole.as_json_text() if to.is_json else whole.as_yaml()
     if to.file is None:

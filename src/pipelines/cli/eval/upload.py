@@ -65,7 +65,7 @@ def _read_file(path: Path, variations: list[str]) -> ScenarioFile:
     names = [scenario.name for scenario in file.scenarios]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        stop(f"{path}: {', '.join(map(repr, twice))}: several have this name; a name stands for one")
+        stop(f"{path}: {', '.join(map(repr, twice))}: several scenarios have this name; each needs its own")
     return file
 
 

@@ -54,7 +54,7 @@ def try_command(
 def status_lines(known: Any) -> list[str]:
     lines = [_status_line(each) for each in known["purposes"]]
     if not known["is_installed"] and any(each["model"] for each in known["purposes"]):
-        lines.append("What asks them is not installed: pip install 'pipelines-odyssey[models]'")
+        lines.append("The client for models is not installed: pip install 'pipelines-odyssey[models]'")
     return lines
 
 
@@ -75,6 +75,6 @@ def _status_line(each: Any) -> str:
 def test_line(tried: Any) -> str:
     if not tried["ok"]:
         return f"{tried['model']} gave no answer ({tried['reason']}): {tried['message']}"
-    tokens = "not told" if tried["tokens"] is None else f"{tried['tokens']:,}"
+    tokens = "not reported" if tried["tokens"] is None else f"{tried['tokens']:,}"
     cost = "unknown" if tried["cost_usd"] is None else f"{tried['cost_usd']:.6f} USD"
     return f"{tried['model']} answered in {tried['took_ms']:,} ms. Tokens: {tokens}. Cost: {cost}."

@@ -22,4 +22,6 @@ def print_token(*, role: str, subject: str, hours: float, org: str | None, **fla
             stderr.print(f"[red]{escape(problem.path)}[/]: {escape(problem.message)}", soft_wrap=True)
         raise typer.Exit(2) from None
     typer.echo(token)
-    stderr.print(f"A {role}'s, as {escape(subject)}, for {hours:g} h. Send it as Authorization: Bearer …")
+    stderr.print(
+        f"Role {role}, subject {escape(subject)}, valid for {hours:g} h. Send it as Authorization: Bearer …"
+    )

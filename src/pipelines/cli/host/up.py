@@ -217,8 +217,8 @@ class _Server(uvicorn.Server):
 
 def _force_exit(stop_s: float) -> None:
     """Threads that wait for the database would keep the process for as long as they wait."""
-    text = f"Not stopped after {stop_s:g} s, probably for want of an answer from the database: cut off."
-    stderr.print(f"{text}\nWhat was under way is taken up by the next start.", soft_wrap=True)
+    text = f"Not stopped after {stop_s:g} s, probably because the database does not answer: forced to stop."
+    stderr.print(f"{text}\nThe next start continues the work that was under way.", soft_wrap=True)
     os._exit(FORCED_EXIT_CODE)
 
 

@@ -24,7 +24,7 @@ SUFFIX = ".jsonl"
 def path_of(name: str) -> str:
     """A name that is none must not become another path: `../agents/3`, or nothing."""
     if name in ("", ".", ".."):
-        stop(f"`{name}` is no name for a cassette.")
+        stop(f"`{name}` is not a valid name for a cassette.")
     return f"/api/cassettes/{quote(name, safe='')}"
 
 
@@ -100,7 +100,7 @@ def verify(server: Server, name: str, *, include_writes: bool, limit: int, as_js
     if report["differ"] or report["failed"]:
         raise typer.Exit(int(ExitCode.NOT_MET))
     if report["calls"] and not report["asked"]:
-        stop("Nothing was asked again, so nothing is known.", ExitCode.COULD_NOT_RUN)
+        stop("No call was repeated, so the result is unknown.", ExitCode.COULD_NOT_RUN)
 
 
 def _print_report(console: Console, report: Any) -> None:
@@ -113,10 +113,10 @@ def _print_report(console: Console, report: Any) -> None:
         print_block(console, "", call["message"], indent=4)
     for each in report["skipped"]:
         summary = f"{plural(each['calls'], 'call')} of {each['tool']}: {each['reason']}"
-        print_block(console, "NOT ASKED", summary, style="yellow")
+        print_block(console, "SKIPPED", summary, style="yellow")
     text = f"{plural(report['calls'], 'call')}: {report['same']} as recorded, {report['differ']} differ"
     left = report["calls"] - report["asked"]
-    print_title(console, f"{text}, {report['failed']} without an answer, {left} not asked")
+    print_title(console, f"{text}, {report['failed']} without an answer, {left} not repeated")
 
 
 def _format_difference(each: Any) -> str:

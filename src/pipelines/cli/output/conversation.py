@@ -34,9 +34,9 @@ def _message_lines(messages: Any, turns: dict[int, Any], longest: int) -> Iterat
 def _turn_notes(turn: Any) -> str:
     if turn is None:
         return ""
-    facts = [f"rests on {', '.join(turn['facts_used'])}"] if turn["facts_used"] else []
-    left = ["wanted to leave while the agent waited"] if turn["stop_ignored"] else []
-    again = ["asked for twice"] if turn["attempts"] > 1 else []
+    facts = [f"based on {', '.join(turn['facts_used'])}"] if turn["facts_used"] else []
+    left = ["tried to leave while the agent waited"] if turn["stop_ignored"] else []
+    again = ["needed a second attempt"] if turn["attempts"] > 1 else []
     notes = [*facts, *left, *again]
     return f"  [{'; '.join(notes)}]" if notes else ""
 

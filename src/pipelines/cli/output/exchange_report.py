@@ -73,7 +73,7 @@ def _exchange_title(each: Any) -> str:
     parts += [f"{sum(tokens):,} tokens"] if tokens else []
     parts += [f"{each['cost_usd']:.6f} USD"] if each["cost_usd"] is not None else []
     parts += [f"{each['latency_ms']:,} ms"] if each["latency_ms"] is not None else []
-    parts += [f"as exchange {each['replay_of']}"] if each["replay_of"] is not None else []
+    parts += [f"replays exchange {each['replay_of']}"] if each["replay_of"] is not None else []
     return ", ".join(parts)
 
 

@@ -27,7 +27,7 @@ def print_list(
     kind = KINDS[what]
     given = [name for name, value in filters.items() if value is not None]
     if given and what != "runs":
-        stop(f"Runs can be narrowed down, {what} cannot: pipelines eval list runs …")
+        stop(f"These options filter runs, not {what}: pipelines eval list runs …")
     items = first_items(server, kind.path, limit, **filters)
     if as_json:
         typer.echo(json.dumps(items, ensure_ascii=False))

@@ -128,9 +128,9 @@ def advisories_in_order(world: Any) -> list[Any]:
 def print_advisories(console: Console, world: Any) -> None:
     found = advisories_in_order(world)
     if not found:
-        print_block(console, "", "\nNothing to look at: no advisories.", indent=0, rest="green")
+        print_block(console, "", "\nNo advisories.", indent=0, rest="green")
         return
-    print_title(console, f"\nTo look at: {plural(len(found), 'advisory', 'advisories')}")
+    print_title(console, f"\nTo review: {plural(len(found), 'advisory', 'advisories')}")
     kind = ""
     for number, each in enumerate(found, 1):
         if each["name"] != kind:
@@ -219,4 +219,4 @@ def print_revisions(server: Server, session_id: int, *, as_json: bool) -> None:
         text = f"+{changes['added']} ~{changes['changed']} -{changes['removed']}"
         summary = one_line(each["prompt"], 80) if each["prompt"] else "–"
         rows.append((str(each["number"]), each["kind"], text, one_line(each["by"], 20), summary))
-    print_rows(["revision", "what", "entities", "by", "prompt"], rows, empty="There are none.")
+    print_rows(["revision", "what", "entities", "by", "prompt"], rows, empty="There are no revisions.")

@@ -59,7 +59,7 @@ def print_rows_of(
 def _print_coverage(console: Console, coverage: Any) -> None:
     if not coverage["rows"]:
         return
-    print_title(console, "\nCovered")
+    print_title(console, "\nCoverage")
     for name, label in (("by_tool", "tools"), ("by_outcome", "outcomes"), ("by_trigger", "failures")):
         text = ", ".join(f"{what} {often}" for what, often in coverage[name].items() if often)
         if text:

@@ -32,7 +32,7 @@ def accept_run(server: Server, run_id: int, *, note: str | None, is_agreed: bool
 
 def _print_proposal(console: Console, proposal: Any) -> None:
     summary = (
-        f"Run {proposal['run_id']} accepted as right makes this the oracle of task {proposal['task_id']}:"
+        f"Run {proposal['run_id']} accepted as correct makes this the oracle of task {proposal['task_id']}:"
     )
     print_block(console, "", summary, indent=0)
     for axis, value in proposal["axes"].items():
@@ -43,12 +43,12 @@ def _print_proposal(console: Console, proposal: Any) -> None:
         print_block(console, "note", note, indent=_INDENT)
     judged = proposal["judgement"] or {"verdict": "ERROR", "reasoning": proposal["judge_error"]["message"]}
     summary = f"{judged['verdict']}: {judged['reasoning']}"
-    print_block(console, "the run by it", summary, indent=_INDENT, rest=COLOURS.get(judged["verdict"], ""))
+    print_block(console, "verdict by it", summary, indent=_INDENT, rest=COLOURS.get(judged["verdict"], ""))
 
 
 def _confirm() -> bool:
     if not sys.stdin.isatty():
-        stderr.print("Not saved: nobody can be asked here. Pass --yes to save it.", markup=False)
+        stderr.print("Not saved: there is no terminal to confirm it. Pass --yes to save it.", markup=False)
         return False
     return typer.confirm("Save it?", err=True)
 

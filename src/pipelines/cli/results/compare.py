@@ -124,7 +124,7 @@ def _print_summary(console: Console, compared: Any) -> None:
     shown = ", ".join(f"{counts[change]} {words}" for change, words in fields.items() if counts[change])
     console.print(f"\n{_tasks(sum(counts.values()))}: {shown or 'none'}.")
     if test["p"] is None:
-        console.print("Nothing could be tested: no task was asked, and judged, alike in both.")
+        console.print("Nothing could be tested: no task was judged in both under the same conditions.")
         return
     mean, name = (test["mean_difference"] or 0.0) * 100, TESTS[test["name"]]
     console.print(f"Pass rate {mean:+.0f} points over {_tasks(test['tasks'])}: p {test['p']:.3g} ({name}).")

@@ -55,9 +55,9 @@ def _check_filters(what: str, filters: ListFilters) -> None:
         ("--unverified", filters.unverified or None),
     ):
         if value is not None and what != "runs":
-            stop(f"{option} narrows down runs, not {what}.")
+            stop(f"{option} filters runs, not {what}.")
     if filters.agent is not None and what == "agents":
-        stop("--agent narrows down runs, batches and datasets, not agents.")
+        stop("--agent filters runs, batches and datasets, not agents.")
 
 
 def _agent_id(server: Server, given: str | None) -> int | None:
@@ -90,7 +90,7 @@ def _list_runs(server: Server, filters: ListFilters, *, as_json: bool) -> None:
     for run in items:
         print_run(console, run, repeated=run["repeat_number"] > 1)
     if total is not None and total > len(items):
-        rest = f"… {len(items):,} of {plural(total, 'run')}: --limit, --verdict and --status choose others"
+        rest = f"… {len(items):,} of {plural(total, 'run')}: --limit, --verdict and --status show others"
         print_block(console, "", rest, indent=0)
     counts: dict[str, int] = {}
     for run in items:

@@ -68,7 +68,7 @@ def rejudge(server: Server, batch_id: int, by: dict[str, Any], *, own_oracle: bo
 
 def _print(batch: Any, oracle: str, judged: int, changes: list[Any], failed: list[Any]) -> None:
     console = new_console()
-    by = "the present oracles of their tasks" if oracle == "present" else "the oracles they were given"
+    by = "the current oracles of their tasks" if oracle == "present" else "the oracles they were given"
     line = f"{plural(judged, 'run')} judged again by {by}; no agent was called."
     print_block(console, "", line, indent=0)
     for change in changes[:MOST_SHOWN]:

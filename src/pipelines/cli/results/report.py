@@ -48,5 +48,5 @@ def _print_contents(told: dict[str, object], path: Path) -> None:
 
 def _confirm() -> bool:
     if not sys.stdin.isatty():
-        stop("Nobody can be asked here: pass --yes to write it.", ExitCode.USAGE)
+        stop("There is no terminal to confirm it: pass --yes to write the file.", ExitCode.USAGE)
     return typer.confirm("Write it?", err=True)

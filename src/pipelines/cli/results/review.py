@@ -16,7 +16,7 @@ from pipelines.cli.results.show import show_run
 
 WORDS = {"p": "PASS", "pass": "PASS", "f": "FAIL", "fail": "FAIL", "s": "skip", "skip": "skip"}
 QUIT = ("q", "quit")
-PROMPT = "pass, fail, skip or quit, and why behind it: "
+PROMPT = "pass, fail, skip or quit, then why if you like: "
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,7 +94,7 @@ def _ask_verdict(server: Server, run_id: int, review: ReviewInput) -> bool:
         if verdict is not None:
             _decide(server, run_id, review.body(verdict, note.strip() or review.note), as_json=False)
             return True
-        typer.echo("Not understood.")
+        typer.echo("Answer pass, fail, skip or quit.")
 
 
 def _decide(server: Server, run_id: int, body: dict[str, Any], *, as_json: bool) -> None:
@@ -104,7 +104,7 @@ def _decide(server: Server, run_id: int, body: dict[str, Any], *, as_json: bool)
         return
     machine = done["verdict"] or "no verdict"
     if done["human_verdict"] is not None:
-        typer.echo(f"run {run_id}: {done['human_verdict']} by a person, beside the machine's {machine}")
+        typer.echo(f"run {run_id}: {done['human_verdict']} by a person; the judge said {machine}")
     else:
-        missing = plural(done["review"]["reviewers_missing"], "more voice")
-        typer.echo(f"run {run_id}: noted; {missing} wanted before it is decided")
+        missing = plural(done["review"]["reviewers_missing"], "more reviewer")
+        typer.echo(f"run {run_id}: recorded; {missing} needed to decide it")

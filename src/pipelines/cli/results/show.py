@@ -85,7 +85,7 @@ def show_run(server: Server, run_id: int, *, full: bool = False, as_json: bool =
     _print_section(console, "Warnings", [str(warning) for warning in run["soft_warnings"] or ()])
     for stream in ("stdout", "stderr"):
         if output[stream].strip():
-            _print_section(console, f"Printed ({stream})", output[stream].rstrip().splitlines())
+            _print_section(console, f"Output ({stream})", output[stream].rstrip().splitlines())
 
 
 def _print_section(console: Console, title: str, lines: list[str]) -> None:
@@ -121,7 +121,7 @@ def _print_head(console: Console, run: Any) -> None:
 
 
 def _oracle(server: Server, run: Any) -> Any:
-    """What its verdict is by: the run's own, or a later version of its task's."""
+    """The oracle of the verdict: the run's own, or a later version of its task's."""
     version = ((run["judgement"] or {}).get("oracle") or {}).get("version")
     listed = server.find(f"/api/tasks/{run['task_id']}/oracles") if version else None
     found = [each for each in (listed or {}).get("items") or () if each["version"] == version]
@@ -131,20 +131,20 @@ def _oracle(server: Server, run: Any) -> Any:
 def _print_task(console: Console, run: Any, oracle: Any, longest: int) -> None:
     seed = run["odyssey_seed"]
     turns = [seed["user_instruction"], *(seed.get("scripted_user_turns") or ())]
-    _print_section(console, "Asked", [shortened(str(turn), longest * 2) for turn in turns])
+    _print_section(console, "Request", [shortened(str(turn), longest * 2) for turn in turns])
     given = [axis for axis in ORACLE_AXES if oracle.get(axis) is not None]
     lines = [f"{axis}: {value_text(oracle[axis], longest)}" for axis in given]
     if lines or CODING not in seed:
-        _print_section(console, "Expected", lines or ["nothing is said: the task has no oracle"])
+        _print_section(console, "Expected", lines or ["the task has no oracle"])
 
 
 def _print_answer(console: Console, run: Any, longest: int) -> None:
-    """The last words; of a conversation all of them, as they were said."""
+    """The final response; of a conversation every message."""
     text = conversation_lines(run, longest)
     if text:
-        _print_section(console, "Said", text)
+        _print_section(console, "Conversation", text)
     elif run["final_response"] is not None:
-        _print_section(console, "Answered", [shortened(run["final_response"], longest * 5)])
+        _print_section(console, "Final response", [shortened(run["final_response"], longest * 5)])
 
 
 def _print_trace(console: Console, trace: list[Any], longest: int, most: int) -> None:
@@ -164,7 +164,7 @@ def _print_trace(console: Console, trace: list[Any], longest: int, most: int) ->
 
 
 def row_lines(row: Any, longest: int) -> list[tuple[int, str]]:
-    """A call and its reply, or an event; each with how far in it stands."""
+    """A call and its reply, or an event; each with its indent."""
     actor = f" [{row['actor_id']}]" if row["actor_id"] else ""
     if row["kind"] == MODEL_CALL:
         return _model_lines(row)
@@ -175,7 +175,7 @@ def row_lines(row: Any, longest: int) -> list[tuple[int, str]]:
 
 
 def _model_lines(row: Any) -> list[tuple[int, str]]:
-    """Which model was asked, and how it went; what was said is nowhere."""
+    """Which model was asked, and the outcome; the texts are not stored."""
     call = row["payload"]
     named = call["model"] or "a model"
     question = f"{row['sequence']} {named} of gateway {call['gateway']}: {call['call']}"
@@ -252,13 +252,13 @@ def _print_verdict(console: Console, run: Any) -> None:
 
 
 def _print_unverified(console: Console, run: Any, longest: int) -> None:
-    """Notes beside the verdict: they decide nothing."""
+    """Statements that were not verified; they do not change the verdict."""
     notes = unverified_lines(run)
     _print_section(console, f"Not verified ({len(notes)})", [shortened(note, longest) for note in notes])
 
 
 def _print_judge(console: Console, server: Server, run: Any) -> None:
-    """Of the model that read it: which, how far it can be believed, at what cost, and where its words are."""
+    """The judge model: its name, its agreement with people, its cost and its exchange."""
     text = (run["judgement"] or {}).get("model_judge")
     if not text:
         return
@@ -271,12 +271,12 @@ def _print_judge(console: Console, server: Server, run: Any) -> None:
 
 
 def _format_judge(judged: Any) -> str:
-    """`, by embedded 3 and oracle version 2`"""
+    """` (judge: embedded v3, oracle v2)`"""
     grader, oracle = judged.get("grader") or {}, judged.get("oracle") or {}
-    by = f"{grader['name']} {grader['version']}" if grader else ""
-    version = f"oracle version {oracle['version']}" if oracle else ""
-    text = " and ".join(filter(None, (by, version)))
-    return f", by {text}" if text else ""
+    judge = f"judge: {grader['name']} v{grader['version']}" if grader else ""
+    version = f"oracle v{oracle['version']}" if oracle else ""
+    text = ", ".join(filter(None, (judge, version)))
+    return f" ({text})" if text else ""
 
 
 def _print_people(console: Console, review: Any, earlier: list[Any]) -> None:

@@ -62,11 +62,11 @@ class BatchResult(NamedTuple):
 def run_tasks(server: Server, options: RunOptions) -> None:
     ran = run_once(server, options)
     if ran.was_cancelled:
-        stderr.print(f"Cancelled. Go on with: pipelines run --resume {ran.batch['id']}")
+        stderr.print(f"Cancelled. Continue with: pipelines run --resume {ran.batch['id']}")
         raise typer.Exit(INTERRUPTED)
     if ran.batch["status"] == OUT_OF_BUDGET:
         again = f"pipelines run --resume {ran.batch['id']} --max-model-tokens N (or --max-cost-usd)"
-        stderr.print(f"Its budget for models is used up. Go on with:\n  {again}", soft_wrap=True)
+        stderr.print(f"Its budget for models is used up. Continue with:\n  {again}", soft_wrap=True)
     if code := gate_code(ran.runs, options.fail_under):
         raise typer.Exit(int(code))
 

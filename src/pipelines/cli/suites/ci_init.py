@@ -50,7 +50,7 @@ def write_workflows(
         )
     taken = [name for name in contents if (top / name).exists()]
     if taken and not is_forced:
-        stop(f"{', '.join(taken)}: there already; --force overwrites, nothing was written")
+        stop(f"{', '.join(taken)}: already there. Nothing was written; --force overwrites")
     _write(top, contents)
     _print_written(contents, lines, is_yaml_new=FILE in contents)
 
@@ -65,7 +65,7 @@ def _forges(top: Path, *, github: bool, gitlab: bool) -> tuple[bool, bool]:
         (top / GITLAB_FILE).exists() or "gitlab" in remote,
     )
     if seen.count(True) != 1:
-        stop("Which CI? Say --github, --gitlab or both: the repository does not tell.")
+        stop("Pass --github, --gitlab or both: the repository does not show which CI it uses.")
     return seen
 
 

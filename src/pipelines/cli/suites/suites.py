@@ -151,7 +151,7 @@ class _SuiteRunner:
             stderr.print(f"Server: {DEFAULT_URL}")
             return self._stack.enter_context(Server(DEFAULT_URL, key))
         server = self._stack.enter_context(temporary_server())
-        stderr.print("Server: started for these suites, forgotten at their end")
+        stderr.print("Server: temporary, for these suites only")
         return server
 
     def _agent_id(self, agent: SuiteAgent) -> str:

@@ -97,7 +97,7 @@ def regenerate_part(
     if row is not None and bucket is not None:
         stop("Give --row or --bucket, not both.")
     if seed is not None and (row is not None or bucket is not None):
-        stop("--seed is of the world; rows are made anew by the drafts that come next.")
+        stop("--seed is for the world, not for a row or a bucket.")
     if row is not None:
         server.post(f"{path_of(session_id)}/rows/{row}/regenerate")
         _watch_rows(server, session_id, as_json=as_json)
@@ -136,7 +136,7 @@ def continue_session(
     elif as_json:
         typer.echo(json.dumps(session))
     else:
-        text = f"The world is frozen as {session['world_hash'][:12]}; rows are being made."
+        text = f"The world is frozen as {session['world_hash'][:12]}; its rows are being generated."
         print_block(new_console(), "", text, indent=0)
 
 
