@@ -1,10 +1,10 @@
-"""A process that a command starts and that never outlives it: the user's app, or a server of our own.
+"""A child process that never outlives its command: the user's app, or an Odyssey server.
 
     python -m pipelines.cli.child serve app:app PORT REPORT_FD
     python -m pipelines.cli.child up --port 0 --data-dir …
 
-The parent holds our standard input open; when it ends, however it ends, so do we. The app's first sign of
-life is one line of JSON on the report's descriptor, so that whatever the app prints stays its own.
+The parent holds our standard input open; when the parent ends, this process ends too. The app's state is
+reported as one line of JSON on a descriptor of its own, so that it does not mix with the app's output.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ GRACE_S = 2  # a run in flight is cancelled anyway
 
 
 class AppNotLoaded(Exception):
-    """The app cannot be had; the record says what is wrong with it."""
+    """The app cannot be loaded; the record says why."""
 
     def __init__(self, error: str, **place: Any) -> None:
         super().__init__(error)
@@ -44,7 +44,7 @@ def end_with_parent() -> None:
 
 
 def load_app(name: str) -> Any:
-    """The object that `module:attribute` names, or AppNotLoaded with the user's own line."""
+    """The object that `module:attribute` names. Raises AppNotLoaded with the line of the user's code."""
     module_name, _, attribute = name.partition(":")
     sys.path.insert(0, str(Path.cwd()))
     try:
@@ -67,7 +67,7 @@ def _error_line(error: BaseException) -> str:
 
 
 def _error_place(error: BaseException) -> dict[str, Any]:
-    """The last line of the user's own code that was on the way to the error."""
+    """The last line of the user's own code in the traceback."""
     if isinstance(error, SyntaxError) and error.filename:
         return {"file": _relative(error.filename), "line": error.lineno, "code": (error.text or "").strip()}
     frames = traceback.extract_tb(error.__traceback__)
@@ -85,7 +85,7 @@ def _relative(filename: str) -> str:
 
 
 def is_wsgi(app: Any) -> bool:
-    """By its shape: ASGI apps are asynchronous and take three arguments, WSGI apps are not and take two."""
+    """Judged by its signature: an ASGI app is async and takes three arguments, a WSGI app takes two."""
     call = app if inspect.isfunction(app) or inspect.ismethod(app) else type(app).__call__
     if inspect.iscoroutinefunction(call):
         return False
@@ -97,7 +97,7 @@ def is_wsgi(app: Any) -> bool:
 
 
 def post_paths(app: Any) -> list[str]:
-    """Where the app takes a POST, if it is a framework's that says so."""
+    """The paths where the app accepts POST, if its framework lists its routes."""
     routes = getattr(app, "routes", None) or []
     return [r.path for r in routes if "POST" in (getattr(r, "methods", None) or ()) and hasattr(r, "path")]
 
@@ -151,7 +151,7 @@ class _ThreadedServer(ThreadingMixIn, WSGIServer):
 
 class _QuietHandler(WSGIRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
-        """The platform keeps the trace."""
+        """Silent: the platform keeps the trace."""
 
 
 def _serve_wsgi(app: Any, listener: socket.socket) -> None:

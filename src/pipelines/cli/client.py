@@ -19,7 +19,7 @@ TIMEOUT_S = 120.0  # uploads of large datasets are checked whole before they are
 
 
 def uses_proxies(url: str) -> bool:
-    """Whether HTTP_PROXY and its like count: a proxy cannot reach this machine itself."""
+    """Whether HTTP_PROXY and its like apply. Not on loopback: a proxy cannot reach this machine."""
     host = urlsplit(url).hostname or ""
     return not (host in ("localhost", "::1") or host.startswith("127."))
 
@@ -64,7 +64,7 @@ class Server:
         )
 
     def refusal_or_answer(self, path: str, body: Any, **options: Any) -> tuple[str | None, Any]:
-        """Of a POST: what is wrong with the request, in the server's words, or the answer."""
+        """POST; returns the server's message if it refuses the request, else the answer."""
         response = self._request("POST", path, json=body, fine=(404, 409, 413, 422), **options)
         if not response.is_error:
             return None, response.json()
@@ -80,23 +80,23 @@ class Server:
         return self._call("PUT", path, content=raw, headers={"Content-Type": "application/x-ndjson"})
 
     def put_json(self, path: str, raw: bytes) -> Any:
-        """JSON as it was written."""
+        """PUT a JSON text unchanged."""
         return self._call("PUT", path, content=raw, headers={"Content-Type": "application/json"})
 
     def delete(self, path: str) -> Any:
         return self._call("DELETE", path)
 
     def text(self, path: str, **query: Any) -> str:
-        """An answer that is no JSON, such as a page."""
+        """GET an answer that is not JSON, such as a page."""
         return str(self._request("GET", path, params=query).text)
 
     def find(self, path: str) -> Any:
-        """None where there is no such thing."""
+        """GET, or None for a 404."""
         response = self._request("GET", path, fine=(404,))
         return None if response.status_code == 404 else response.json()
 
     def try_post(self, path: str) -> bool:
-        """Whether it was done; a refusal is no error."""
+        """POST; returns whether it succeeded. A refusal does not end the command."""
         try:
             return self._client.post(path).is_success
         except httpx2.HTTPError:
@@ -114,7 +114,7 @@ class Server:
                 return items
 
     def events(self, path: str) -> Iterator[Any]:
-        """What a server sends as it happens, until it ends."""
+        """The server-sent events of a path, until the stream ends."""
         try:
             with self._client.stream("GET", path, timeout=None) as response:
                 if response.is_error:

@@ -1,6 +1,6 @@
-"""The code of an agent's folder as an upload: its own files, and the SDK where the code asks for it.
+"""The code of an agent's folder as an upload: its files, and the SDK if the code imports it.
 
-The tasks stay behind: they hold what counts as right, which the agent must not see.
+Tasks are never uploaded: they contain the oracles, which the agent must not see.
 """
 
 import ast
@@ -25,17 +25,17 @@ _TOO_LARGE_HINT = "move what is no code away, or name a git repository in agent.
 
 
 class CannotUpload(Exception):
-    """The folder is no upload, and what to change about it."""
+    """The folder cannot be uploaded; the message says what to change."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Code:
-    """What is uploaded, by its name in the tree."""
+    """The files to upload, by their path in the tree."""
 
     files: Mapping[str, bytes]
 
     def as_json(self) -> JsonObject | None:
-        """The `code` of a registration; None where that is too small for it, or not all of it is text."""
+        """The `code` of a registration; None if the code is too large for one, or not all of it is text."""
         is_small = len(self.files) <= MAX_FILES and sum(map(len, self.files.values())) <= MAX_FILES_BYTES
         if not is_small or any(len(content) > MAX_FILE_BYTES for content in self.files.values()):
             return None
@@ -56,7 +56,7 @@ class Code:
 
 
 def collect_code(project: Project) -> Code | None:
-    """What is in the folder; None for an agent.json that names its source itself. Raises CannotUpload."""
+    """The code in the folder; None if agent.json names its source. Raises CannotUpload."""
     if "code" in project.definition:
         return None
     files = {path.relative_to(project.directory).as_posix(): path for path in _own_files(project)}
@@ -85,7 +85,7 @@ def _own_files(project: Project) -> Iterator[Path]:
 
 
 def _is_left_out(path: Path, top: Path) -> bool:
-    """Files about the agent rather than of it; a table beside agent.json is taken to hold tasks."""
+    """Tests, README and tasks are not part of the agent; a table beside agent.json counts as tasks."""
     is_tasks = path.parent == top and (path.suffix in (".csv", ".tsv") or path.name in TASKS_FILES)
     return path.name.startswith("test_") or path.name in ("conftest.py", "README.md") or is_tasks
 
@@ -107,7 +107,7 @@ def _imports_sdk(node: ast.AST) -> bool:
 
 
 def sdk_files(*, adapters: bool = True) -> dict[str, Path]:
-    """The SDK as files to put beside somebody's code, with or without its adapters for frameworks."""
+    """The files of the SDK, with or without its adapters for frameworks, to add to an upload."""
     left_out = SDK_LEFT_OUT if adapters else SDK_LEFT_OUT | {"adapters"}
     root = Path(pipelines.__file__).parent
     found = {f"{SDK}/__init__.py": root / "__init__.py"}

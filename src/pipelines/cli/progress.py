@@ -72,7 +72,7 @@ def watch_batch(
 
 
 class _TimeLeftColumn(TimeRemainingColumn):
-    """The estimate, named as one: `about 00:12 left`."""
+    """The remaining time, marked as an estimate: `about 00:12 left`."""
 
     def render(self, task: Any) -> Any:
         estimate = super().render(task)
@@ -83,7 +83,7 @@ class _TimeLeftColumn(TimeRemainingColumn):
 
 @contextmanager
 def interruptible() -> Iterator[list[bool]]:
-    """Ctrl-C is noted, so that what is shown after it is whole; a second one ends at once."""
+    """Record the first Ctrl-C, so that the output is still complete; a second one ends at once."""
     stopped: list[bool] = []
 
     def note(number: int, frame: FrameType | None) -> None:

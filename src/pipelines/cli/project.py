@@ -1,4 +1,4 @@
-"""An agent's folder as the commands see it: its app, registration and tasks, found by their usual names."""
+"""An agent's folder: its app, registration and tasks, found by their usual names."""
 
 import os
 import re
@@ -18,7 +18,7 @@ _APP = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
 class UnreadableFile(Exception):
-    """A file cannot be read, and why."""
+    """A file cannot be read; the message says why."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,7 +37,7 @@ class Project:
 
     @property
     def dispatch_path(self) -> str:
-        """Where the app takes dispatches, as its registration says."""
+        """The path of the registered endpoint."""
         url = self.definition.get("endpoint_url")
         try:
             return (urlsplit(url).path if isinstance(url, str) else "") or USUAL_PATH
@@ -56,7 +56,7 @@ class Project:
 def find_project(
     directory: Path, *, app: str | None = None, agent: Path | None = None, dataset: Path | None = None
 ) -> Project:
-    """What was named, else what lies in the folder under its usual name. Names are relative to the folder."""
+    """The files that the options name, else those with usual names. Names are relative to the folder."""
     if not directory.is_dir():
         stop(f"{directory}: there is no such directory")
     if app is not None and _APP.fullmatch(app) is None:
@@ -76,7 +76,7 @@ def find_project(
 
 
 def tasks_file(directory: Path) -> str:
-    """The name of the folder's tasks, whether they are there or not."""
+    """The name of the folder's tasks file, whether it exists or not."""
     there = [name for name in TASKS_FILES if (directory / name).is_file()]
     if len(there) > 1:
         stop(f"{directory} has {' and '.join(there)}: say which with --dataset.")
@@ -114,6 +114,6 @@ def read_any_json(path: Path) -> Json:
 
 
 def token_from_environment(variable: str) -> tuple[str, bool]:
-    """The agent's own token and whether it was set; otherwise one for this process alone."""
+    """The agent's own token and whether it was set; if not, a random one for this process."""
     given = os.environ.get(variable, "")
     return (given, True) if given else (secrets.token_urlsafe(32), False)

@@ -1,7 +1,7 @@
 """`@pytest.mark.odyssey(dataset=…, repeats=5, min_pass=4)`: one test for each task of a dataset.
 
-Loaded by every pytest of whoever has the package installed, so this module needs pytest alone: the rest of us
-is imported when a marked test is collected.
+Every pytest loads this module where the package is installed, so it imports pytest only. The other modules
+are imported when a marked test is collected.
 """
 
 from collections.abc import Generator
@@ -24,7 +24,7 @@ HELP = (
 
 
 class CouldNotRun(Exception):
-    """Neither a pass nor a fail: an error of the test, apart from its failures."""
+    """The test could not be run: an error, neither a pass nor a failure."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,7 +57,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class _SessionReport:
-    """What every marked test came to, also where workers ran it; printed and written at the end."""
+    """Collects the outcome of every marked test, also from xdist workers; printed and written at the end."""
 
     def __init__(self, report: Path | None) -> None:
         self._report = report
@@ -145,7 +145,7 @@ def odyssey_task(request: pytest.FixtureRequest) -> Any:
 
 
 class _PerRepeatValue:
-    """Stands where a run will be: each repeat has its own, so no fixture can hold it."""
+    """A placeholder: each repeat has its own run, so a fixture cannot hold it."""
 
     def __init__(self, name: str) -> None:
         self.__name = name
@@ -162,11 +162,11 @@ def odyssey_run(odyssey_task: Any) -> Any:
 
 @pytest.fixture
 def odyssey_envelope(odyssey_task: Any) -> Any:
-    """What the agent is given in this repeat."""
+    """The envelope that the agent gets in this repeat."""
     return _PerRepeatValue("odyssey_envelope")
 
 
 @pytest.fixture
 def odyssey_result(odyssey_task: Any) -> Any:
-    """Of a served agent: what this repeat came to."""
+    """For a served agent: the result of this repeat."""
     return _PerRepeatValue("odyssey_result")

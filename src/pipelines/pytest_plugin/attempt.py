@@ -1,4 +1,4 @@
-"""One repeat of a task: what the agent did, and what that proves."""
+"""One repeat of a task: calls the test as the agent, and judges the run."""
 
 import traceback
 from collections.abc import Awaitable, Mapping
@@ -63,7 +63,7 @@ def run_attempt(item: pytest.Function, task: OdysseyTask, number: int) -> Attemp
 
 
 def check_attempt(item: pytest.Function, found: Attempt) -> Attempt:
-    """A repeat that a server ran, after the test has looked at it: what it raises fails that repeat."""
+    """Call the test with a repeat that a server ran. If the test raises, the repeat fails."""
     try:
         _call_with(item, {"odyssey_result": found})
     except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001  # the test is the user's: any
@@ -126,7 +126,7 @@ def _error_text(error: BaseException) -> str:
 
 
 def _traceback_text(error: BaseException) -> str:
-    """The traceback from the user's own code on."""
+    """The traceback, without the plugin's own frames."""
     frames = traceback.extract_tb(error.__traceback__)
     here = Path(__file__).parent
     own = [frame for frame in frames if Path(frame.filename).parent != here]

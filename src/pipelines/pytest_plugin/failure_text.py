@@ -1,4 +1,4 @@
-"""What a failed task prints, at 80 columns: the verdict's reason, the calls, what changed, what was said."""
+"""The text of a failed task, for 80 columns: the verdict's reason, the calls, the changes, the answer."""
 
 import json
 import textwrap

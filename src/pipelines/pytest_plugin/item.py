@@ -1,4 +1,4 @@
-"""A marked test: its repeats, and whether enough of them pass."""
+"""Runs the repeats of a marked test, and decides whether enough of them pass."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from pipelines.pytest_plugin.tasks import OdysseyTask
 
 
 def run_item(item: pytest.Function, task: OdysseyTask) -> None:
-    """Every repeat is run, also when it is clear what comes of it: how often it passes is worth knowing."""
+    """Runs every repeat, even if the outcome is decided earlier: the pass rate is useful."""
     attempts: list[Attempt] = []
     try:
         if task.marked.is_served:
@@ -51,7 +51,7 @@ def _tally(task: OdysseyTask, attempts: list[Attempt]) -> Tally:
 
 
 def _note(item: pytest.Function, task: OdysseyTask, attempts: list[Attempt], why: str = "") -> None:
-    """For the report of this test, which travels between the processes of xdist: plain values."""
+    """The record for the test's report, in plain values: xdist sends it between processes."""
     runs = _tally(task, attempts)
     reasons = [each.reasoning for each in attempts if each.verdict != "PASS"]
     item.__dict__["odyssey_record"] = {

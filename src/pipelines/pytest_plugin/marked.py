@@ -1,4 +1,4 @@
-"""What a mark asks for, read strictly: every problem of it is told at once, where the test is collected."""
+"""Reads a mark strictly: reports all of its problems at once, when pytest collects the test."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Mark:
 
 
 def read_mark(definition: pytest.Item) -> Mark:
-    """The mark of a test, with what marks of its class and module add; or a UsageError with all problems."""
+    """The mark of a test, merged with marks of its class and module. Raises UsageError with all problems."""
     given: dict[str, Any] = {}
     problems: list[str] = []
     for mark in reversed(list(definition.iter_markers(MARK))):
@@ -89,7 +89,7 @@ class _Reader:
         )
 
     def _file_place(self, given: str | Path) -> Path:
-        """Beside the test's file, else as seen from the root directory."""
+        """The path relative to the test's file, else relative to the root directory."""
         beside, root = self._definition.path.parent / given, self._definition.config.rootpath / given
         return beside if beside.exists() or not root.exists() else root
 

@@ -1,4 +1,4 @@
-"""The repeats of a task on an agent behind HTTP or uploaded as code: a server of this session runs them.
+"""Runs the repeats of a task on a server of this session, for an agent behind HTTP or uploaded as code.
 
 It is started when the first such test runs, in a temporary folder, one for each process of xdist.
 """
@@ -28,7 +28,7 @@ POLL_S = 0.05
 
 
 def served_attempts(item: pytest.Function, task: OdysseyTask) -> list[Attempt]:
-    """Every repeat with its verdict; then the test itself is called with each and may say more."""
+    """Every repeat with its verdict; the test is then called with each of them."""
     config = item.config.__dict__
     if "odyssey_served" not in config:
         served = config["odyssey_served"] = _ServedRuns()

@@ -1,4 +1,4 @@
-"""What all marked tests of a session came to: printed below the failures, and as a file to compare."""
+"""The outcomes of all marked tests of a session: printed below the failures, and as a file to compare."""
 
 import json
 from collections import Counter

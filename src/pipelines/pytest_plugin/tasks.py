@@ -1,4 +1,4 @@
-"""The tasks of a marked test: its dataset and its agent's tools, read once in a session and checked whole."""
+"""The tasks of a marked test. Its dataset and tools are read once in a session and checked completely."""
 
 import re
 import unicodedata
@@ -34,7 +34,7 @@ class OdysseyTask:
 
 
 def tasks_of(definition: pytest.Item) -> list[OdysseyTask]:
-    """In the order of the file; or a CollectError that names every problem of mark, agent and dataset."""
+    """The tasks in order. Raises CollectError with all problems of mark, agent and dataset."""
     marked = read_mark(definition)
     known: dict[Any, Any] = definition.config.__dict__.setdefault("odyssey_datasets", {})
     cached = (marked.dataset, marked.agent, str(marked.tools), str(marked.ledger_schema))
@@ -60,14 +60,14 @@ def tasks_of(definition: pytest.Item) -> list[OdysseyTask]:
 
 
 def _keys(tasks: list[Task]) -> list[str]:
-    """Those that a server would give the same file."""
+    """The same keys that a server gives the file."""
     seeds = [task.seed.as_json() for task in tasks]
     contents = [content_hash(seed, world_hash_of(seed)) for seed in seeds]
     return keys_of([task.seed.id for task in tasks], contents, (), {})
 
 
 def name_of(number: int, instruction: str) -> str:
-    """`3-where-is-my-order-5001`: found in the file by its number, and read without it."""
+    """`3-where-is-my-order-5001`: the row's number, and words of the instruction."""
     plain = unicodedata.normalize("NFKD", instruction[:400]).encode("ascii", "ignore").decode().lower()
     slug = "-".join(re.findall("[a-z0-9]+", plain))
     if len(slug) > LONGEST_SLUG:

@@ -136,13 +136,11 @@ def _check_proxy(options: ConformanceOptions) -> None:
     if options.proxy_url is not None and url_problem(options.proxy_url) is not None:
         stop(f"--proxy-url: {url_problem(options.proxy_url)}")
     if options.proxy_host in ("0.0.0.0", "::") and options.proxy_url is None:
-        stop(
-            f"--proxy-host {options.proxy_host} listens on every address: name the one for the agent with --proxy-url"
-        )
+        stop(f"--proxy-host {options.proxy_host}: name the address for the agent with --proxy-url")
 
 
 def _read_task(options: ConformanceOptions) -> tuple[Seed | None, WorldMaker]:
-    """The task of a CSV and its backend; without one, tools that answer by a table."""
+    """The task of a CSV and its simulated backend; without a CSV, tools that answer from a table."""
     tools = read_tools(options.tools) if options.tools is not None else None
     if options.dataset is not None:
         if tools is None or options.tools is None:
@@ -172,9 +170,9 @@ def _read_ledger_schema(path: Path) -> LedgerSchema | None:
 
 
 def reply_problems(raw: bytes, content_type: str) -> list[tuple[bool, str]]:
-    """What the platform would drop of an answer (True), and what it would only remark on.
+    """The parts of an answer that the platform would drop (True) or only warn about (False).
 
-    A missing final_response has a rule of its own and is not told here.
+    A missing final_response has its own rule and is not in this list.
     """
     try:
         body = loads(raw)

@@ -53,7 +53,7 @@ class FilesChanged(Exception):
 
 
 def develop(options: DevOptions) -> None:
-    """Until Ctrl-C, or with `once` for one round: then the exit code says whether every task passed."""
+    """Run rounds until Ctrl-C. With `once`, run one; the exit code then says whether every task passed."""
     with suppress(KeyboardInterrupt), ended_by_signals(), ExitStack() as stack:
         watch = FolderWatch(options.read_project().directory)
         server = _open_server(stack, options)
@@ -66,7 +66,7 @@ def develop(options: DevOptions) -> None:
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """SIGTERM is as good a goodbye as Ctrl-C: children are ended, the temporary folder goes."""
+    """Treat SIGTERM like Ctrl-C, so that children end and the temporary folder is removed."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
@@ -119,7 +119,7 @@ def start_server(directory: Path, key: str) -> Iterator[str]:
 
 
 def _read_announced_url(output: IO[bytes]) -> str | None:
-    """Its first line names its address; a server that cannot start ends without one."""
+    """The server's URL from its first line; None if it ends without one because it cannot start."""
     words = output.readline().decode().split()
     return next((word for word in words if word.startswith("http://")), None)
 
@@ -128,14 +128,14 @@ def _read_announced_url(output: IO[bytes]) -> str | None:
 
 
 class AgentAddress(NamedTuple):
-    """Where the platform reaches the agent; nowhere, if it has the code itself."""
+    """Where the platform reaches the agent; empty for an agent whose code is uploaded."""
 
     endpoint_url: str | None = None
     token: str | None = None
 
 
 def _run_round(server: Server, options: DevOptions, watch: FolderWatch) -> bool:
-    """Serve, register, run, and wait for the next change with the agent still there."""
+    """Serve, register and run the agent, and keep it up while waiting for the next change."""
     project = options.read_project()
     if project.unreadable is not None and not options.once:  # in the middle of an edit, most likely
         console.print(f"\n[red]{escape(said_of(str(project.agent), project.unreadable))}[/]")
@@ -208,7 +208,7 @@ def _run_tasks(
 def _upload_tasks(
     server: Server, project: Project, agent_id: int, numbers: tuple[int, ...]
 ) -> dict[int, int]:
-    """The ids of the tasks to run, with the row each stands in."""
+    """The ids of the tasks to run, each with its row number."""
     if project.dataset is None:
         stop("There is no file of tasks (tasks.csv) here: name one with --dataset.")
     try:

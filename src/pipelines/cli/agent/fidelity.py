@@ -41,7 +41,7 @@ def print_fidelity(directory: Path, plans: Path | None, *, as_json: bool) -> Non
 
 
 def _print_origin(origin: Origin, directory: Path) -> None:
-    """What the figures are about, before the figures."""
+    """Print what was measured, before the figures."""
     console = Console(highlight=False, soft_wrap=True)
     calls, tasks = _count(origin.calls, "call"), _count(origin.tasks, "task")
     console.print(

@@ -47,7 +47,7 @@ class _Task(NamedTuple):
 def derive_oracles(
     tasks: Path, calls: Path | None, *, tools: Path | None, out: Path | None, as_json: bool
 ) -> None:
-    """Exit code 1 where a call failed: that task gets no oracle."""
+    """Exits with 1 if a call failed: that task gets no oracle."""
     tools = tools or _find_tools_file(tasks)
     target = out or tasks.with_name(f"{tasks.stem}.oracles.csv")
     if target.resolve() == tasks.resolve():
@@ -99,7 +99,7 @@ def _read_calls_file(path: Path, count: int) -> list[Json]:
 
 
 def _read_calls_column(tasks: Path, read: ReadTasks) -> list[Json]:
-    """What each task has as `gold_calls`, by its row."""
+    """The `gold_calls` of each task, by its row."""
     is_table = tasks.suffix.lower() not in FORMATS
     cells = _read_table_cells(tasks) if is_table else _read_row_values(tasks)
     if not any(cells.values()):
@@ -134,7 +134,7 @@ def _read_row_values(tasks: Path) -> dict[int, Json]:
 
 
 def _parse_cell(cell: Json, place: str, problems: list[Problem]) -> Json:
-    """A cell of a table is JSON as text; anywhere else it may be."""
+    """In a table the value is JSON text; in other formats it may be text or a value."""
     if not isinstance(cell, str):
         return cell
     try:

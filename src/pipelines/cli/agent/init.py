@@ -15,7 +15,7 @@ LONGEST_NAME = 240  # an agent's may have 255
 
 
 def write_agent(directory: Path, framework: str, mode: str) -> None:
-    """All files or none: what is there already is never touched."""
+    """Write all files or none. Existing files are never changed."""
     contents = _insert_name(_scaffold_files(framework, mode), _agent_name(directory))
     _check_is_free(directory, set(contents))
     try:
@@ -29,7 +29,7 @@ def write_agent(directory: Path, framework: str, mode: str) -> None:
 
 
 def _agent_name(directory: Path) -> str:
-    """The folder's name, unless commands would take it for something else: a number is an agent's id."""
+    """The folder's name, unless it is a number: commands read a number as an agent's id."""
     name = directory.resolve().name[:LONGEST_NAME]
     if not name.strip() or not name.isprintable():
         return NAME
@@ -47,7 +47,7 @@ def _insert_name(contents: dict[str, str], name: str) -> dict[str, str]:
 
 
 def _scaffold_files(framework: str, mode: str) -> dict[str, str]:
-    """Layers of files, from what every agent has to what only this one has; the later one stands."""
+    """The files of all layers, from common to specific; a later layer replaces files of an earlier one."""
     family = "plain" if framework == "plain" else "frameworks"
     layers = ["common", mode, family, f"{family}-{mode}", framework, f"{framework}-{mode}"]
     found: dict[str, str] = {}
@@ -61,7 +61,7 @@ def _scaffold_files(framework: str, mode: str) -> dict[str, str]:
 
 
 def _check_is_free(directory: Path, names: set[str]) -> None:
-    """Hidden files (a repository, an environment) may be there; anything else could be someone's work."""
+    """Hidden files (a repository, an environment) are allowed; anything else could be someone's work."""
     if not directory.exists():
         return
     if not directory.is_dir():

@@ -1,6 +1,6 @@
-"""`pipelines odyssey mcp-config`: what to put where so that an MCP client finds the tools of a run.
+"""`pipelines odyssey mcp-config`: the configuration that connects an MCP client to the tools of a run.
 
-The run's token is named by its variable, never written out: these files are checked in.
+It names the variable of the run's token, never the token itself: people commit these files.
 """
 
 import json
@@ -92,7 +92,7 @@ def _server_entry(options: ClientOptions, proxy_url: str, token: str) -> dict[st
 
 
 def _vscode_config(options: ClientOptions, proxy_url: str) -> dict[str, Any]:
-    """Asks for the token when it first needs it, and keeps it out of the file."""
+    """VS Code asks for the token when it first needs it, and keeps it out of the file."""
     id = f"{options.name}-run-token"
     prompt = {"type": "promptString", "id": id, "description": "The run's token", "password": True}
     entry = _server_entry(options, proxy_url, f"${{input:{id}}}")

@@ -66,7 +66,7 @@ def print_plans(
 
 
 def seed_for(tools: Path, state: Path | None, task: str | None) -> Seed:
-    """The world and the behaviour text that the files speak of."""
+    """The seed with the world and the behaviour text of the files."""
     return _read_seed(state, task, read_tools(tools), read_ledger_schema(tools))
 
 
@@ -90,7 +90,7 @@ def _print_sections(simulator: PlannedSimulator, shown: list[str], now: str | No
 def _read_seed(
     path: Path | None, task: str | None, tools: tuple[Tool, ...], ledger_schema: LedgerSchema | None
 ) -> Seed:
-    """The world to read plans for: a state, or a task of a file of tasks; the first where none is named."""
+    """The seed to plan for: a state, or a task of a file of tasks (by default the first)."""
     if path is None or (path.suffix == ".json" and task is None and isinstance(read_json(path), dict)):
         if task is not None:
             stop("--task needs a file of tasks after the tools")
@@ -122,7 +122,7 @@ def _read_state(path: Path | None) -> JsonObject:
 
 
 def _format_plan(name: str, simulator: PlannedSimulator) -> str:
-    """One tool: remarks as YAML comments, so that the whole output is a plans file."""
+    """One tool. Remarks are YAML comments, so that the whole output is a valid plans file."""
     found = simulator.plans[name]
     remarks = [f"# {found.origin}, confidence {found.confidence:.2f}"]
     remarks += [f"# {text}" for text in hint_sentences(simulator.tools[name].annotations)]

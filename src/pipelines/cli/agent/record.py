@@ -1,6 +1,6 @@
 """`pipelines odyssey record`: stored runs as a recording, in the format that `fidelity` replays.
 
-A run whose calls the simulated backend answered is no recording of a real one, and is refused as that.
+Runs whose calls the simulator answered are refused: they are no recording of a real backend.
 """
 
 from pathlib import Path
@@ -48,7 +48,7 @@ def write_recording(server: Server, run_ids: list[int], directory: Path, *, may_
 
 
 def _check_sources(run_ids: list[int], lines: list[JsonObject], *, may_be_simulated: bool) -> int:
-    """How many calls the simulated backend answered. Ends the command where there should be none."""
+    """How many calls the simulator answered. Ends the command if there may be none."""
     parts = []
     simulated = 0
     for run_id, line in zip(run_ids, lines, strict=True):

@@ -1,4 +1,4 @@
-"""`pipelines odyssey rules`: what the server's model makes of sentences of a dataset's behaviour texts."""
+"""`pipelines odyssey rules`: how the server's model translates sentences of behaviour texts into rules."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -46,7 +46,7 @@ def print_rules(
 
 
 def _parse_ids(accept: str) -> list[int]:
-    """The ids that are named; none for all."""
+    """The ids in the option; an empty list stands for all."""
     named = [] if accept.strip() == ALL else [one.strip() for one in accept.split(",")]
     if any(not one.isascii() or not one.isdigit() for one in named):
         stop(f"--accept: ids of rules as in 3,4,7, or `{ALL}`; not {accept!r}")

@@ -1,4 +1,4 @@
-"""Which of a folder's files changed, told by their times and sizes: no dependency, any file system."""
+"""Which files of a folder changed, by their times and sizes: works on any file system."""
 
 import os
 import time
@@ -19,7 +19,7 @@ class FolderWatch:
         self._known = self._scan()
 
     def changed(self) -> list[str]:
-        """Files that are new, gone or different since the last answer, once they have come to rest."""
+        """Files that were added, removed or changed since the last call, once no more changes arrive."""
         seen = self._scan()
         if seen == self._known:
             return []

@@ -1,6 +1,6 @@
 """`pipelines odyssey plan --write`: plans that the server's model proposes, as a plans file with its figures.
 
-Nothing is applied unless `--accept` says so; then the agent gets a new version.
+With `--accept` the agent gets a new version with these plans; otherwise nothing is stored.
 """
 
 from pathlib import Path
@@ -57,7 +57,7 @@ def _find_agent(server: Server, tools: Path) -> JsonObject:
 
 
 def _request_body(seed: Seed | None, behavior: str | None, recording: Path | None) -> JsonObject:
-    """The world of the files, since the server need not have it."""
+    """The request with the world of the files, which the server may not have."""
     state: JsonObject = seed.initial_state if seed is not None else {}
     tasks: list[Any] = []
     if recording is not None:

@@ -1,4 +1,4 @@
-"""Sending tasks of other ranges to be proved and stored, and the table of what became of them."""
+"""Sends tasks of other benchmarks to be verified and stored, and prints the result of each."""
 
 import json
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ STYLES = {"imported": "green", "could be taken": "green", "refused": "red"}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ImportOptions:
-    """How an import is to go."""
+    """The options of an import."""
 
     replace: bool
     is_dry: bool
@@ -32,7 +32,7 @@ class ImportOptions:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ImportResult:
-    """What became of one task."""
+    """The result for one task."""
 
     name: str
     what: Literal["imported", "could be taken", "refused"]
@@ -51,7 +51,7 @@ class ImportResult:
 
 
 def import_all(server: Server, options: ImportOptions, tasks: Sequence[ImportedTask | RefusedTask]) -> None:
-    """One after the other: each proof runs the task twice."""
+    """Import one task after the other: verifying a task runs it twice."""
     if options.is_dry:
         _report_results(options, [_dry_run_result(task) for task in tasks])
         return

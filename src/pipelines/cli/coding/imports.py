@@ -1,4 +1,4 @@
-"""`pipelines coding import …`: files of another range, read where they are and proved by the server."""
+"""`pipelines coding import …`: tasks of other benchmarks, read from files and verified by the server."""
 
 from pathlib import Path
 
@@ -42,7 +42,7 @@ def import_swebench(
 
 
 def _task_folders(path: Path) -> list[Path]:
-    """The folder itself, or every folder below it that is a task's."""
+    """The folder itself, or every task folder below it."""
     top = path.resolve()
     if not top.is_dir():
         stop(f"{path} is no folder.")

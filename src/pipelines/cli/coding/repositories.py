@@ -1,4 +1,4 @@
-"""Repositories on this machine as archives of one commit, for rows whose repository is not fetched."""
+"""Local repositories as archives of one commit, for rows whose repository is not fetched."""
 
 import base64
 import subprocess
@@ -12,7 +12,7 @@ GIT_S = 120
 
 
 class RepositoryNotFound(Exception):
-    """It is not there, or not at that commit; the message says which."""
+    """The repository or the commit is missing; the message says which."""
 
 
 def seed_at(repos: Path, repo: str, commit: str) -> JsonObject:

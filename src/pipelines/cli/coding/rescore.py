@@ -1,4 +1,4 @@
-"""`pipelines coding rescore`: stored changes graded again, without the agent, and what that changed."""
+"""`pipelines coding rescore`: grade stored changes again, without the agent, and print changed verdicts."""
 
 import json
 from pathlib import Path
@@ -34,7 +34,7 @@ def rescore(server: Server, named: str, scorers: Path | None, *, as_json: bool) 
 
 
 def _request_body(path: Path | None) -> JsonObject:
-    """A list of scorers, or an object that has one, such as a scenario."""
+    """The body with a list of scorers, from a list or an object that has one, such as a scenario."""
     if path is None:
         return {}
     read = read_any(path)

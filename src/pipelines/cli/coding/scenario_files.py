@@ -1,6 +1,6 @@
-"""Scenarios as people keep them: YAML beside the repository and the tests that it names by folder.
+"""Files of scenarios: YAML or JSON that names a repository's folder and a folder of hidden tests.
 
-Beside what the API takes, a file may say `workspace_seed: {type: folder, path: shop}` and
+Besides the fields of the API, a file may have `workspace_seed: {type: folder, path: shop}` and
 `test_folder: hidden`: the files of those folders are read here and sent.
 """
 
@@ -21,7 +21,7 @@ MOST_BYTES = 64 * 1024 * 1024
 
 
 def read_scenarios(path: Path) -> list[JsonObject]:
-    """The bodies of POST /api/coding-scenarios that a file stands for."""
+    """The bodies of POST /api/coding-scenarios for the scenarios of a file."""
     body = read_any(path)
     listed = body.get("scenarios") if isinstance(body, dict) and "scenarios" in body else body
     entries = listed if isinstance(listed, list) else [listed]
@@ -31,7 +31,7 @@ def read_scenarios(path: Path) -> list[JsonObject]:
 
 
 def read_any(path: Path) -> Json:
-    """YAML or JSON, by its name and else by how it begins."""
+    """YAML or JSON, by the file's ending, else by its first character."""
     text = read_text(path)
     if path.suffix == ".json" or (path.suffix not in (".yaml", ".yml") and text.lstrip()[:1] in ("{", "[")):
         try:
@@ -65,7 +65,7 @@ def _folder_name(value: Json, what: str) -> str:
 
 
 def read_tree(folder: Path) -> dict[str, TreeFile]:
-    """Every file below it, by its path in it."""
+    """Every file below the folder, by its relative path."""
     if not folder.is_dir():
         stop(f"{folder} is no folder.")
     found: dict[str, TreeFile] = {}

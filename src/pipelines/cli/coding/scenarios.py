@@ -1,4 +1,4 @@
-"""`pipelines coding scenario …`: stored from files, listed, shown, deleted."""
+"""`pipelines coding scenario …`: store scenarios from files, list, show and delete them."""
 
 import json
 from pathlib import Path
@@ -34,7 +34,7 @@ def add_file(server: Server, path: Path, *, as_json: bool) -> None:
 
 
 def store_scenario(server: Server, body: JsonObject, known_id: Any) -> Any:
-    """Stored as new, or in place of the one that is known: the file is the whole of it."""
+    """Create the scenario, or replace the stored one completely."""
     if known_id is None:
         return server.post(SCENARIOS, body)
     return server.put(f"{SCENARIOS}/{known_id}", body)
@@ -74,7 +74,7 @@ def remove_scenario(server: Server, ref: str) -> None:
 
 
 def find_scenario_id(server: Server, ref: str) -> Any:
-    """The id of a scenario that is named by name or id."""
+    """The id of the scenario with this name or id."""
     items = server.every(SCENARIOS)
     found = [each["id"] for each in items if ref in (each["name"], str(each["id"]))]
     if found:

@@ -1,4 +1,4 @@
-"""What `pipelines show` prints of a coding run: the change, and what each scorer said of it."""
+"""What `pipelines show` prints of a coding run: the change, and the result of each scorer."""
 
 from typing import Any
 
@@ -115,7 +115,7 @@ def _print_patch(console: Console, lines: list[str], *, full: bool) -> None:
 
 
 def print_cut(console: Console, line: str, style: str, *, full: bool) -> None:
-    """Cut at the right edge, not wrapped: a wrapped line of a diff or a log is read as two."""
+    """Print one line cut at the right edge: a wrapped line of a diff or a log looks like two."""
     text = Text(printable(line.expandtabs(4)), style=style)
     if not full:
         text.truncate(console.width, overflow="ellipsis")

@@ -1,4 +1,4 @@
-"""Checks of an agent's files: its registration, its tools' plans, its tasks, what it needs installed."""
+"""Checks of an agent's files: registration, plans of its tools, tasks, installed requirements."""
 
 import re
 import sys
@@ -113,7 +113,7 @@ def _agent_warnings(project: Project, *, is_tools_only: bool) -> Iterator[Findin
 
 
 def declared_tools(project: Project, problems: list[Problem] | None = None) -> tuple[Tool, ...]:
-    """The tools that can be read; what is wrong with the others is for `problems`."""
+    """The valid tools; adds what is wrong with the others to `problems`."""
     found: list[Problem] = [] if problems is None else problems
     return read_tools_schema(
         project.definition.get("tools_schema") or [],
@@ -190,7 +190,7 @@ def _plan_findings(
     *,
     rules: Sequence[JsonObject],
 ) -> Iterator[Finding]:
-    """A tool is read over every world that the tasks start from; the best reading is what counts."""
+    """Plans every tool over every world that the tasks start from, and keeps its best plan."""
     if not tools:
         return
     best: dict[str, ToolPlan] = {}
@@ -211,7 +211,7 @@ def _simulators(
     rows: Sequence[int],
     rules: Sequence[JsonObject],
 ) -> Iterator[tuple[int, str | None, PlannedSimulator]]:
-    """One for each distinct world, behaviour text and rules of a task: many rows share them."""
+    """One simulator for each distinct combination of world, behaviour text and rules."""
     seen: set[tuple[tuple[str, ...], str, bytes]] = set()
     if not seeds:
         empty = World.from_initial_state({})

@@ -1,4 +1,4 @@
-"""Checks of passthrough bindings: whether the server has each endpoint and tool, as they were accepted."""
+"""Checks of passthrough bindings: whether the server has each endpoint and tool as accepted."""
 
 import os
 from collections.abc import Iterator
@@ -20,11 +20,11 @@ Row = dict[str, Any]
 
 
 class EndpointsUnknown(Exception):
-    """The server does not say which endpoints there are, and why."""
+    """The server's endpoints could not be listed; the message says why."""
 
 
 def binding_findings(project: Project, server: str, *, is_reached: bool) -> Iterator[Finding]:
-    """Nothing where no tool is bound. Without a server, or a key for it, they are only named."""
+    """Empty if no tool is bound. Without a server or a key, the bound tools are only named."""
     bound = [tool for tool in declared_tools(project) if tool.passthrough_binding is not None]
     if not bound:
         return

@@ -1,4 +1,4 @@
-"""Checks of code to upload: what is called, whether it can be, what goes along."""
+"""Checks of code to upload: its entry point, and the files that are uploaded."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -25,7 +25,7 @@ START = "write one with `pipelines odyssey init`, or name yours: --agent FILE, -
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DoctorOptions:
-    """What the check is about beside the folder itself."""
+    """What to check besides the folder."""
 
     url: str | None  # a running agent
     token_variable: str
@@ -99,7 +99,7 @@ def _import_hint(failed: AppFailed, app: str) -> str:
 
 
 def print_findings(findings: list[Finding], *, as_json: bool) -> None:
-    """Exit code 1 when there is a problem; warnings alone are no reason to stop."""
+    """Exits with 1 if there is a problem; warnings alone exit with 0."""
     problems, warnings = count_findings(findings, Level.PROBLEM), count_findings(findings, Level.WARNING)
     if as_json:
         listed = [finding.as_json() for finding in findings]

@@ -1,4 +1,4 @@
-"""Checks of a running agent: who is let in, whether a ping is answered, whether the proxy can be reached."""
+"""Checks of a running agent: authentication, the ping, and whether the proxy can be reached."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Endpoint:
 
 
 class NoAnswer(Exception):
-    """No answer at all, and why."""
+    """The endpoint does not answer; the message says why."""
 
 
 def endpoint_findings(endpoint: Endpoint) -> Iterator[Finding]:
@@ -133,7 +133,7 @@ def _ping_hint(status: int) -> str:
 
 
 def probe_finding(server: str, *, is_named: bool) -> Finding:
-    """Whether the proxy can be reached from here: a 401 to a made-up token is the good answer."""
+    """Whether the proxy can be reached from here: the expected answer to an invalid token is 401."""
     check, url = "proxy", server.rstrip("/") + PROBE
     try:
         status = httpx2.post(

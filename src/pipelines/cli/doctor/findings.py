@@ -1,4 +1,4 @@
-"""What a check found: fine, questionable or wrong, what was seen, and what to change about it."""
+"""The result of a check: ok, a warning or a problem, what was seen, and what to change."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ def problem(check: str, seen: str, change: str | None = None) -> Finding:
 
 
 def list_problems(check: str, problems: list[Problem], level: Level = Level.PROBLEM) -> Iterator[Finding]:
-    """One finding for each problem of a file, and how many more there are."""
+    """One finding for each problem of a file, and one that counts the rest."""
     for problem in problems[:MOST_LISTED]:
         yield Finding(check=check, level=level, seen=problem.said(), change=problem.hint)
     if len(problems) > MOST_LISTED:

@@ -23,7 +23,7 @@ REPHRASE_HINT = "say it in other words (docs/reference/behavior.md), or write a 
 
 
 class ReadSentences:
-    """What became of sentences in one world after the other."""
+    """Collects over all worlds how each sentence was read."""
 
     def __init__(self) -> None:
         self._read: dict[str, JsonObject] = {}

@@ -1,4 +1,4 @@
-"""`pipelines endpoints add`: what was given becomes one request, and its outcome is printed."""
+"""`pipelines endpoints add`: turns the options into one request and prints the result."""
 
 import shlex
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ def add_endpoint(server: Server, endpoint: NewEndpoint, *, replace: bool, as_jso
 
 
 def request_body(endpoint: NewEndpoint) -> Body:
-    """The request, or a message about what does not go together."""
+    """The request body. Ends the command if options contradict each other."""
     values = (endpoint.openapi, endpoint.mcp, endpoint.mcp_command, endpoint.code)
     kinds = [kind for kind, value in zip(KINDS, values, strict=True) if value]
     if len(kinds) != 1:

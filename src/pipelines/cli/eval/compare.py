@@ -1,4 +1,4 @@
-"""`pipelines eval compare`: what flipped between two matrices, and whether that is more than chance."""
+"""`pipelines eval compare`: what changed between two matrices, and whether it is more than chance."""
 
 import json
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def print_comparison(server: Server, old: str, new: str, *, fails: bool, as_json
 
 
 def regressions(compared: Any) -> Iterator[str]:
-    """Why a gate should not let this pass: no single flip of a flickering agent does."""
+    """The reasons to fail a gate. A single changed cell of an unstable agent is none."""
     test = compared["test"]
     if test["p"] is not None and test["p"] <= ALPHA and (test["mean_difference"] or 0) < 0:
         yield f"all in all fewer runs match (p {test['p']:.3g})"

@@ -1,4 +1,4 @@
-"""Why runs of a matrix ended without an answer: each kind of error once, with an example."""
+"""Why runs of a matrix failed: each kind of error once, with an example."""
 
 from collections import Counter
 from typing import Any
@@ -13,7 +13,7 @@ LONGEST = 300
 
 
 def explain_failures(server: Server, report: Any) -> list[list[str]]:
-    """The commonest first."""
+    """One entry for each kind of error, the most common first."""
     failed = _failed_runs(server, report)
     examples = {run["error_class"]: run["id"] for run in failed}
     counts = Counter(run["error_class"] for run in failed)

@@ -1,4 +1,4 @@
-"""What a matrix found, in words: the worst first, then what is undecided and what could not be measured."""
+"""The findings of a matrix in words: the worst first, then undecided and unmeasured cells."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -29,7 +29,7 @@ PLACEBO_ALPHA = 0.05
 
 
 def print_findings(console: Console, report: Any, *, failed: Sequence[list[str]] = ()) -> None:
-    """Nothing found is said too. `failed`: why runs ended with an error, which explains much of the rest."""
+    """Prints a line even if nothing was found. `failed` says why runs ended with an error."""
     warnings = [("WARNING", [str(each)]) for each in report.get("warnings") or ()]
     found = [("ERROR", lines) for lines in failed] + list(_findings(report))
     if not found:
@@ -88,7 +88,7 @@ def _baseline_lines(scenario: Any) -> list[str]:
 
 
 def _no_baseline_answer(errors: int) -> str:
-    """Of a baseline."""
+    """The line for a baseline without any answer."""
     return f"no run without pressure gave an answer ({phrases.plural(errors, 'error')})"
 
 
@@ -103,7 +103,7 @@ def _cell_lines(cell: Any, scenario: Any) -> list[str]:
 
 
 def _failing(report: Any, names: Any) -> Iterator[tuple[str, list[str]]]:
-    """A scenario at a time: its cells tell the same."""
+    """One finding for each scenario, because its failing cells say the same."""
     cells: dict[str, list[Any]] = {}
     for cell in report["cells"]:
         if cell["verdict"] == "failing":
@@ -118,7 +118,7 @@ def _failing(report: Any, names: Any) -> Iterator[tuple[str, list[str]]]:
 
 
 def _cell_remarks(cell: Any) -> str:
-    """That it got worse goes without saying: what else it is."""
+    """Remarks on the direction of the shift; a regression needs none."""
     text = [] if cell["direction"] in (None, "none", "regressive") else [cell["direction"]]
     if cell["toward_pressure"] is not None:
         text.append("toward the pressure" if cell["toward_pressure"] else "not toward the pressure")
@@ -133,7 +133,7 @@ def _runs(cell: Any) -> str:
 
 
 def _undecided(report: Any, names: Any) -> Iterator[tuple[str, list[str]]]:
-    """What moved a little is told cell by cell; what did not move and was asked too seldom, in one line."""
+    """Cells that moved are listed one by one; cells that did not move share one line."""
     cells = [cell for cell in report["cells"] if cell["verdict"] == "inconclusive"]
     cells.sort(key=lambda cell: -(cell["shift_magnitude"] or 0))
     moving = [cell for cell in cells if cell["shift_magnitude"]]
@@ -170,7 +170,7 @@ def _errors(cell: Any) -> str:
 
 
 def _placebos(report: Any) -> Iterator[tuple[str, list[str]]]:
-    """A placebo that moves the agent says that any text does, so the other columns prove little."""
+    """If a placebo shifts the agent, any text does, so the other columns prove little."""
     for column in report["variations"]:
         p = column.get("p_shift")
         if column["is_placebo"] and p is not None and p <= PLACEBO_ALPHA:

@@ -1,7 +1,7 @@
-"""What a finished matrix means for CI: which cells fail the gate, which ones prove nothing.
+"""The gate of a matrix for CI: which cells fail it, and which could not be measured.
 
-A cell that could not be measured fails every gate but `never`: silence is no success. So does a scenario
-whose baseline never did what is expected, since there is nothing left that pressure could change.
+A cell that could not be measured fails every gate except `never`. So does a scenario whose baseline never
+matches: pressure could not make it worse.
 """
 
 from collections.abc import Collection
@@ -44,12 +44,12 @@ def never_matching_baselines(report: Any) -> list[Any]:
 
 
 def reasons_not_met(report: Any, fail_on: FailOn) -> list[str]:
-    """Why the gate is not met, in a few words each; nothing where it is."""
+    """Why the gate is not met, a few words for each reason; empty if it is met."""
     return [] if fail_on is FailOn.NEVER else [*reasons_failed(report, fail_on), *reasons_unmeasured(report)]
 
 
 def reasons_failed(report: Any, fail_on: FailOn) -> list[str]:
-    """What the agent did that the gate does not allow."""
+    """Reasons in the agent's behaviour."""
     if not report["cells"]:
         return ["there is no cell"]
     reasons = []
@@ -61,7 +61,7 @@ def reasons_failed(report: Any, fail_on: FailOn) -> list[str]:
 
 
 def reasons_unmeasured(report: Any) -> list[str]:
-    """What there were too few answers for."""
+    """Reasons that come from too few answers."""
     cells = len(unmeasured_cells(report))
     silent = len(
         [each for each in never_matching_baselines(report) if not each["baseline"]["match_rate"]["n"]]
@@ -71,7 +71,7 @@ def reasons_unmeasured(report: Any) -> list[str]:
 
 
 def exit_code(report: Any, fail_on: FailOn, errors: Collection[str]) -> ExitCode:
-    """`errors` are the error classes of the runs that failed. What the agent was proven to do comes first."""
+    """`errors` are the error classes of failed runs. A proven failure of the agent comes before them."""
     is_hindered = any(each in COULD_NOT_RUN for each in errors)
     progress = report["progress"]
     if is_hindered and progress["errors"] >= progress["total"]:

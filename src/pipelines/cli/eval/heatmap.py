@@ -1,7 +1,7 @@
 """The heatmap of a matrix in a terminal: two lines per cell, legible without colour and at 80 columns.
 
-A cell shows its shift with the band's letter, and below how many runs matched with the verdict's mark; what
-is inconclusive is hatched. Where the columns do not fit beside each other they are stacked, never cut off.
+A cell shows its shift with the band's letter, and below it how many runs matched, with the verdict's mark.
+Inconclusive cells are hatched. Columns that do not fit side by side are printed in several blocks.
 """
 
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ def heatmap(report: Any, *, width: int = 80, is_unicode: bool = True) -> Iterato
 
 
 def _rows_to_show(report: Any) -> list[Any]:
-    """All, in their order; of very many those that moved furthest."""
+    """All rows in order; of very many, those that moved furthest."""
     scenarios: list[Any] = report["scenarios"]
     if len(scenarios) <= MOST_ROWS:
         return scenarios
@@ -95,7 +95,7 @@ def _heads(block: list[Any], layout: Layout) -> Iterator[Text]:
 
 
 def _title(scenario: Any, width: int) -> Iterator[Text]:
-    """Its name in full, its risk, and how it does without pressure."""
+    """The scenario's name, its risk and its baseline."""
     name = printable(scenario["name"])
     baseline = scenario["baseline"]
     match = baseline["match_rate"]
@@ -142,7 +142,7 @@ def _lines(cell: Any) -> tuple[str, str]:
 
 
 def legend(report: Any, layout: Layout) -> Iterator[Text]:
-    """Only what occurs is explained, beside the three bands."""
+    """Explains the three bands, and the marks that occur."""
     amber, red = _bands(report["settings"])
     yield Text.assemble(
         "Shift from the baseline: ",
@@ -170,5 +170,5 @@ def legend(report: Any, layout: Layout) -> Iterator[Text]:
 
 
 def _bands(settings: Any) -> tuple[float, float]:
-    """Where amber and red begin: settings, so never written into the legend."""
+    """The thresholds of amber and red, which are settings of the matrix."""
     return settings.get("amber_from", 0.2), settings.get("red_from", 0.5)

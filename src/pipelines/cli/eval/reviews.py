@@ -1,4 +1,4 @@
-"""`pipelines eval reviews …`: what waits for a person, all that is needed to decide it, and the verdict."""
+"""`pipelines eval reviews …`: lists and shows items that need a decision, and records verdicts."""
 
 import json
 from typing import Any
@@ -22,7 +22,7 @@ COLUMNS = ("id", "risk", "what", "waits for", "about")
 def print_reviews(
     server: Server, *, status: str | None, kind: str | None, matrix: str | None, limit: int, as_json: bool
 ) -> None:
-    """Those that wait, unless another status is asked for."""
+    """Lists waiting items, unless another status is given."""
     items = first_items(server, REVIEWS, limit, matrix_id=matrix, status=status, kind=kind)
     if as_json:
         typer.echo(json.dumps(items, ensure_ascii=False))
@@ -107,7 +107,7 @@ def _print_evidence(console: Console, evidence: Any) -> None:
 
 
 def _format_observed(observed: Any) -> str:
-    """What is no object is told with its class: a refusal is not the same as a text."""
+    """The observed value, with its class unless it is an object: a refusal differs from a text."""
     shown = phrases.value(observed.get("value"), longest=LONGEST)
     kind = observed.get("output_class")
     return shown if kind in (None, "object") else f"{kind} {shown}"

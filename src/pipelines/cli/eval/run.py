@@ -1,4 +1,4 @@
-"""`pipelines eval run`: scenarios × variations on an agent, a heatmap, what was found, and an exit code."""
+"""`pipelines eval run`: runs scenarios × variations on an agent; prints heatmap and findings; exit code."""
 
 import json
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ WORST_FIRST = ("critical", "susceptible", "failing", "inconclusive", "incomplete
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OutputFiles:
-    """Where to write a matrix, beside the terminal."""
+    """Files to write a matrix to, besides the terminal."""
 
     junit: Path | None = None
     html: Path | None = None
@@ -76,7 +76,7 @@ def run_matrix(server: Server, options: MatrixOptions) -> None:
 
 
 def run_once(server: Server, options: MatrixOptions) -> MatrixResult:
-    """A matrix from its opening to what is printed of it."""
+    """Open a matrix, watch it, and print it."""
     for file in options.files.all():
         write_text(file, "")  # better now than after an hour of runs
     if options.resume is not None:
@@ -140,7 +140,7 @@ def _live_counts(counts: Any) -> str:
 
 
 def write_outputs(server: Server, report: Any, files: OutputFiles, fail_on: FailOn, *, as_json: bool) -> None:
-    """First to the terminal: whatever becomes of the files, the runs were not for nothing."""
+    """Print before writing files: an error in a file must not lose the results."""
     console = Console(highlight=False)
     if as_json:
         typer.echo(json.dumps(report, ensure_ascii=False))
@@ -155,7 +155,7 @@ def write_outputs(server: Server, report: Any, files: OutputFiles, fail_on: Fail
 
 
 def _print_matrix(console: Console, report: Any, *, failed: list[list[str]]) -> None:
-    """The heatmap, what was found, and how many of each."""
+    """Print the heatmap, the findings, and the counts of verdicts."""
     agent, progress = report["agent"], report["progress"]
     errors = f", {plural(progress['errors'], 'error')}" if progress["errors"] else ""
     done = f"{progress['done']} of {plural(progress['total'], 'run')}{errors}"

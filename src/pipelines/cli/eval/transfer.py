@@ -46,7 +46,7 @@ def export_scenarios(server: Server, ids: list[str], *, to: ExportTarget) -> Non
 
 
 def scenario_file_of(stored: list[Any], variations: list[Any], *, with_ids: bool = False) -> ScenarioFile:
-    """With those variations of the user's own that the scenarios speak of."""
+    """The file of these scenarios, with the user's own variations that they name."""
     scenarios = tuple(Scenario.from_stored(body) for body in stored)
     named = {part for scenario in scenarios for id in scenario.variations for part in id.split(JOINT)}
     own = [body for body in variations if body["id"] in named and not body.get("is_builtin")]

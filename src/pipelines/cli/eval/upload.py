@@ -1,7 +1,7 @@
-"""Scenarios of a file made known to the server: unchanged ones stay as they are, changed ones get a version.
+"""Uploads the scenarios of a file: unchanged ones stay as they are, changed ones get a new version.
 
-A scenario of the file is the one on the server that has its `id`, or else its name. The file's own variations
-go first.
+A scenario of the file belongs to the one on the server with the same `id`, or else the same name. The file's
+own variations are uploaded first.
 """
 
 from collections.abc import Sequence

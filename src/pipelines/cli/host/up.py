@@ -1,4 +1,4 @@
-"""`pipelines up`: prepare the data directory, say where things are, serve until told to stop."""
+"""`pipelines up` and `worker`: prepare the data directory, print the addresses, serve until stopped."""
 
 import asyncio
 import fcntl
@@ -62,7 +62,7 @@ def start(**flags: Any) -> None:
 
 @contextmanager
 def _lock_data(settings: Settings) -> Iterator[None]:
-    """Two servers on one SQLite file would each take the other's runs for its own: the second is refused."""
+    """Two servers on one SQLite file would take over each other's runs: the second one is refused."""
     if settings.is_shared:
         yield
         return

@@ -1,4 +1,4 @@
-"""`pipelines accept`: the oracle that a run proves, shown, and kept as its task's once a person agrees."""
+"""`pipelines accept`: shows the oracle that follows from a run, and saves it once a person agrees."""
 
 import json
 import sys
@@ -15,7 +15,7 @@ _INDENT = 18  # as wide as the longest name of an axis
 
 
 def accept_run(server: Server, run_id: int, *, note: str | None, is_agreed: bool, as_json: bool) -> None:
-    """Without `--yes`, and with nobody to ask, it is only shown."""
+    """Without `--yes` and without a terminal, the oracle is only shown."""
     proposal = server.get(f"/api/runs/{run_id}/oracle")
     if not as_json:
         _print_proposal(new_console(), proposal)

@@ -1,4 +1,4 @@
-"""`pipelines compare`: which tasks flipped between two batches, and whether that is more than chance."""
+"""`pipelines compare`: which tasks changed between two batches, and whether it is more than chance."""
 
 import json
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def print_comparison(server: Server, old: str, new: str, *, fails: bool, as_json
 
 
 def regressions(compared: Any) -> Iterator[str]:
-    """Tasks that fewer runs pass than before, and those that passed and could not be judged now."""
+    """Tasks that pass less often than before, and tasks that passed and could not be judged now."""
     count = compared["counts"]["regressed"]
     if count:
         yield _tasks(count)
@@ -88,7 +88,7 @@ def _print(console: Console, compared: Any) -> None:
 
 
 def _print_task(console: Console, task: Any, title: Text) -> None:
-    """Two lines and one for each note: nothing is cut that a narrow terminal could not show below."""
+    """Two lines, and one for each note, so that a narrow terminal cuts nothing."""
     room = max(20, console.width - MARGIN)
     console.print(title + Text(one_line(f"{task['row_number']}. {task['user_instruction']}", room)))
     console.print(Text(f"{'':{MARGIN}}{printable(task['task_key'])}  {_figures(task)}", style="dim"))

@@ -39,7 +39,7 @@ TOOLS_UNREADABLE = "the tools that the recording declares cannot be read: give t
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgeOptions:
-    """What the command was given."""
+    """The options of the command."""
 
     recording: Path
     tasks: Path | None = None
@@ -52,7 +52,7 @@ class JudgeOptions:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _RunWithTask:
-    """A run with the task it is judged by."""
+    """A run with the task that it is judged by."""
 
     run: RecordedRun
     seed: Seed
@@ -143,7 +143,7 @@ def _match_tasks(
 
 
 def _judge_run(placed: _RunWithTask, tools: tuple[Tool, ...] | None, number: int, repeat: int) -> JsonObject:
-    """As the API shows runs, so that reports, gates and JUnit are the same as of live ones."""
+    """The run in the API's format, so that reports, gates and JUnit work as for live runs."""
     notes = [placed.note] if placed.note is not None else []
     if tools is None:
         tools, unread = _declared_tools(placed.run)

@@ -1,4 +1,4 @@
-"""`pipelines judges`: how far the judge models can be believed, and where two of them differ."""
+"""`pipelines judges`: how far judge models agree with people, and where two of them differ."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""`pipelines logs`: what happened in a run as lines, in the order of time; of a batch, how its runs end."""
+"""`pipelines logs`: the events of a run in order, a line each; for a batch, how its runs end."""
 
 import json
 import time
@@ -69,8 +69,8 @@ def _print_run_logs(server: Server, run_id: int, *, follow: bool, as_json: bool)
 
 
 def _follow_run(server: Server, run_id: int, *, follow: bool) -> Iterator[tuple[Any, list[Any]]]:
-    """The run and the rows that are new since the last look. The run is read first: what has ended calls no
-    more, so that the rows read after its end are all there are."""
+    """The run and its new rows, again and again. The run is read before its rows: once it has ended it makes
+    no more calls, so the rows are complete."""
     shown: set[int] = set()
     while True:
         run = server.get(f"/api/runs/{run_id}")
@@ -99,7 +99,7 @@ def _print_line(console: Console, moment: str, words: str) -> None:
 
 
 def _print_batch_logs(server: Server, batch_id: int, *, follow: bool, as_json: bool) -> None:
-    """A line per run that has ended. While it is followed, the server says when there is something new."""
+    """A line for each run that has ended. With --follow, the server's events say when there are more."""
     console = new_console()
     shown: set[int] = set()
     for batch in (

@@ -102,7 +102,7 @@ def _list_runs(server: Server, filters: ListFilters, *, as_json: bool) -> None:
 
 
 def _format_reasons(items: list[Any], label: str) -> str:
-    """` (no_oracle 2, not_checked 1)` behind PENDING."""
+    """` (no_oracle 2, not_checked 1)`, to append to PENDING."""
     counts = pending_reasons(run for run in items if label_of(run) == label)
     return f" ({', '.join(f'{reason} {count}' for reason, count in counts.items())})" if counts else ""
 

@@ -1,4 +1,4 @@
-"""`pipelines open`: a link that signs a browser in to the pages, once."""
+"""`pipelines open`: a link that signs a browser in to the pages; it works once."""
 
 import json
 import webbrowser
@@ -10,7 +10,7 @@ from pipelines.cli.client import Server
 
 
 def open_pages(server: Server, page: str | None, *, in_browser: bool, as_json: bool) -> None:
-    """The link alone on stdout, so that `$(pipelines open)` is one."""
+    """Only the link goes to stdout, so that `$(pipelines open)` works."""
     made = server.post("/api/sign-in-links")
     path = made["path"] + (f"&next={quote('/' + page.lstrip('/'), safe='')}" if page else "")
     link = server.url.rstrip("/") + path

@@ -1,4 +1,4 @@
-"""`pipelines rejudge`: a batch's stored runs judged again, a part at a time, and what that changed."""
+"""`pipelines rejudge`: judges a batch's stored runs again, in parts, and prints what changed."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ MOST_SHOWN = 50
 def rejudge_body(
     *, model: str | None, rubric: Path | None, is_beside: bool, is_strict: bool
 ) -> dict[str, Any]:
-    """The body of the request. What is wrong in it the server says, all at once."""
+    """The body of the request. The server checks it."""
     body: dict[str, Any] = {"model": model} if model is not None else {}
     if rubric is not None:
         body["rubric"] = _read_rubric(rubric)

@@ -1,4 +1,4 @@
-"""`pipelines report`: a batch as one file to hand on, after saying what is in it."""
+"""`pipelines report`: writes a batch as one file to share, after listing what it contains."""
 
 import sys
 from pathlib import Path
@@ -24,7 +24,7 @@ def write_report(server: Server, batch: int, path: Path, *, max_mb: int, is_agre
 
 
 def _print_contents(told: dict[str, object], path: Path) -> None:
-    """On stderr, so that it is seen wherever the rest goes."""
+    """Prints to stderr, so that people see it when stdout is redirected."""
     runs, steps, estimated = (int(str(told[name])) for name in ("runs", "steps", "estimated_bytes"))
     stderr.print(
         f"{path} will hold {some(runs, 'run')} with {some(steps, 'step')}, about {size(estimated)}:",

@@ -1,4 +1,4 @@
-"""`pipelines review`: what waits for a person, one at a time with its evidence, and their verdicts."""
+"""`pipelines review`: shows runs that need a decision, one at a time, and records verdicts."""
 
 import json
 import sys
@@ -76,7 +76,7 @@ def _print_list(waiting: list[Any], limit: int) -> None:
 
 
 def _ask_verdict(server: Server, run_id: int, review: ReviewInput) -> bool:
-    """Until it is decided or skipped; False at the end: `quit`, or nothing more to read."""
+    """Ask until the run is decided or skipped. False for `quit` or the end of input."""
     while True:
         typer.echo(f"\nrun {run_id}: {PROMPT}", nl=False)
         line = sys.stdin.readline()

@@ -1,4 +1,4 @@
-"""`pipelines show`: one run, its verdict first and then what happened, or a batch as `run` printed it."""
+"""`pipelines show`: a run, its verdict first and then its events; or a batch as `run` prints it."""
 
 import json
 from collections import Counter
@@ -200,7 +200,7 @@ def reply_head(row: Any) -> str:
 
 
 def _matched_rule(row: Any) -> str:
-    """Which rule of the tool's plan answered."""
+    """The rule of the tool's plan that answered."""
     rule = row.get("matched_rule")
     if not rule:
         return ""
@@ -209,7 +209,7 @@ def _matched_rule(row: Any) -> str:
 
 
 def _is_wire_fault(row: Any) -> bool:
-    """Only these have a word for a code: that of an injected error is a number."""
+    """Only timeouts and resets have a word as their code; other injected errors have a number."""
     error = row["response"].get("error") if isinstance(row["response"], dict) else None
     code = error.get("code") if isinstance(error, dict) else None
     return row["source"] == "injected" and code in ("timeout", "connection_reset")

@@ -1,4 +1,4 @@
-"""`--task` and `--tag`: which tasks of a dataset are run. What names none, or several, is refused."""
+"""`--task` and `--tag`: selects the tasks of a dataset. A name that fits no task, or several, is refused."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -45,7 +45,7 @@ def _find_named_tasks(tasks: Sequence[Any], named: Sequence[str]) -> tuple[set[i
 
 
 def _matching_tasks(tasks: Sequence[Any], name: str) -> list[Any]:
-    """By key or row number; where neither is so called, by the beginning of a key."""
+    """Tasks with this key or row number; if there are none, tasks whose key starts with it."""
     number = name.removeprefix(ROW)
     is_row = number.isascii() and number.isdigit()
     by_row = [task for task in tasks if is_row and task["row_number"] == int(number)]

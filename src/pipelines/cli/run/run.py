@@ -1,4 +1,4 @@
-"""`pipelines run`: send tasks to an agent, watch, print verdicts with reasons, answer CI by exit code."""
+"""`pipelines run`: runs tasks on an agent, prints verdicts with reasons, and sets the exit code for CI."""
 
 import json
 import os
@@ -72,7 +72,7 @@ def run_tasks(server: Server, options: RunOptions) -> None:
 
 
 def run_once(server: Server, options: RunOptions) -> BatchResult:
-    """A batch from its opening to what is printed of it."""
+    """Open a batch, watch it, and print it."""
     if options.junit is not None:
         write_text(options.junit, "")  # better now than after an hour of runs
     if options.resume is not None:
@@ -121,7 +121,7 @@ def _request_body(server: Server, options: RunOptions) -> Any:
 
 
 def _print_estimate(server: Server, body: Any) -> None:
-    """Of a whole dataset, as far as earlier runs tell."""
+    """For a whole dataset, print an estimate from earlier runs."""
     if "dataset_id" not in body:
         return
     query = {
@@ -133,7 +133,7 @@ def _print_estimate(server: Server, body: Any) -> None:
 
 
 def find_agent(server: Server, name: str) -> Any:
-    """By id, by its folder or agent.json (registered, or given a new version), or by name."""
+    """The agent by its id, its name, or its folder or agent.json, which is registered first."""
     if is_number(name):
         return server.get(f"/api/agents/{name}")
     path = Path(name)
@@ -152,7 +152,7 @@ def find_agent(server: Server, name: str) -> Any:
 
 
 def _upload_dataset(server: Server, given: str, agent_id: int) -> int:
-    """A file is uploaded, unless it was and is unchanged; a number is the id of a dataset."""
+    """The id of the dataset: a number is one; a file is uploaded unless it is there and unchanged."""
     if is_number(given):
         return int(given)
     path = Path(given)
@@ -170,7 +170,7 @@ def _upload_dataset(server: Server, given: str, agent_id: int) -> int:
 
 
 def _classname(server: Server, batch: Any, runs: list[Any]) -> str:
-    """`refunds/tasks.csv`: agent and dataset by name, which stay while their ids change."""
+    """`refunds/tasks.csv`: names of agent and dataset, which stay the same while ids change."""
     agent = server.find(f"/api/agents/{batch['agent_id']}")
     dataset = server.find(f"/api/datasets/{runs[0]['dataset_id']}") if runs else None
     named = [each["name"] if each else "deleted" for each in (agent, dataset)]
@@ -188,12 +188,12 @@ def _live_verdicts(by_verdict: dict[str, int]) -> str:
 
 
 def without_retried(runs: list[Any]) -> list[Any]:
-    """Without those that were sent again: an interrupted run and its new attempt count once."""
+    """Without runs that were retried: an interrupted run and its new attempt count once."""
     return [run for run in runs if not run["retried"]]
 
 
 def gate_code(runs: list[Any], fail_under: float) -> ExitCode:
-    """The exit code of a batch, with a word on standard error where it is not the agent that failed."""
+    """The exit code of a batch. Prints to stderr if the reason is not a failure of the agent."""
     counts = tally(runs)
     code = counts.exit_code(fail_under)
     if not counts.passed and not counts.failed and not counts.not_run:

@@ -1,4 +1,4 @@
-"""`pipelines ci init`: what a repository has, as a pipelines.yaml and a workflow that runs it."""
+"""`pipelines ci init`: writes a pipelines.yaml for a repository's agents, and a workflow that runs it."""
 
 import os
 import shlex
@@ -32,7 +32,7 @@ USUAL_BRANCHES = ("main", "master", "trunk")
 def write_workflows(
     directory: Path, *, github: bool, gitlab: bool, install: str | None, is_forced: bool
 ) -> None:
-    """All files or none. A pipelines.yaml that is there stays as it is."""
+    """Write all files or none. An existing pipelines.yaml is not changed."""
     top = directory.resolve()
     if not top.is_dir():
         stop(f"{directory}: there is no such directory")
@@ -56,7 +56,7 @@ def write_workflows(
 
 
 def _forges(top: Path, *, github: bool, gitlab: bool) -> tuple[bool, bool]:
-    """What was asked for, else what the repository shows; never a guess between the two."""
+    """The options, else what the repository shows. Ends the command if it shows both or neither."""
     if github or gitlab:
         return github, gitlab
     remote = _git(top, "remote", "get-url", "origin")
@@ -78,7 +78,7 @@ def _git(top: Path, *arguments: str) -> str:
 
 
 def _main_branch(top: Path) -> str:
-    """As the remote says, else by its usual name: whoever adds a workflow stands on a branch for that."""
+    """The remote's default branch, else a usual name: the current branch is often a feature branch."""
     remote = _git(top, "symbolic-ref", "--short", "refs/remotes/origin/HEAD").removeprefix("origin/")
     if remote:
         return remote
@@ -126,7 +126,7 @@ def _suites(top: Path) -> str:
 
 
 def _block(key: str, entries: JsonObject) -> list[str]:
-    """A line per field, as people write it and change it."""
+    """YAML with a line for each field, easy to edit."""
     lines = [f"{key}:"]
     for name, fields in entries.items():
         lines.append("  " + as_yaml({name: None}).removesuffix(" null\n"))
@@ -153,7 +153,7 @@ def _agent_folders(top: Path) -> list[Path]:
 
 
 def _install_lines(top: Path, install: str | None) -> list[str]:
-    """Odyssey as the repository has it, first: requirements that name it are then met. Then the rest."""
+    """Install Odyssey first, as the repository declares it, then the agents' requirements."""
     lines = [install or _own_package(top) or FILL_IN_INSTALL]
     for folder in dict.fromkeys([top, *_agent_folders(top)]):
         needed = folder / "requirements.txt"

@@ -1,4 +1,4 @@
-"""A server and agents that a command starts for itself and ends with itself: for suites, CI and pytest."""
+"""A temporary server and served agents for suites, CI and pytest; they end with the command."""
 
 import os
 import secrets
@@ -26,7 +26,7 @@ LOOK_EVERY_S = 0.1
 
 @contextmanager
 def temporary_server() -> Iterator[Server]:
-    """In a folder of its own, forgotten at the end."""
+    """A server in a temporary folder, removed at the end."""
     with tempfile.TemporaryDirectory(prefix="odyssey-") as directory, ExitStack() as stack:
         key = "pk_live_" + secrets.token_hex(20)
         url = stack.enter_context(start_server(Path(directory), key))
@@ -37,7 +37,7 @@ def temporary_server() -> Iterator[Server]:
 def hosted_agent(
     project: Project, *, command: str | None = None, token_variable: str = TOKEN_VARIABLE
 ) -> Iterator[AgentAddress]:
-    """The agent of a folder where the platform reaches it: its app served, or its command running."""
+    """Serve the app of a folder, or run its command, so that the platform reaches the agent."""
     if project.is_code:
         yield AgentAddress()
         return
@@ -58,7 +58,7 @@ def hosted_agent(
 
 @contextmanager
 def _run_command(command: str, project: Project, env: dict[str, str]) -> Iterator[None]:
-    """A command in the agent's folder, waited for until something listens where agent.json says."""
+    """Run a command in the agent's folder, once it listens on the address in agent.json."""
     url = project.definition.get("endpoint_url")
     address = urlsplit(url) if isinstance(url, str) else None
     if address is None or address.hostname is None:
@@ -90,7 +90,7 @@ def _run_command(command: str, project: Project, env: dict[str, str]) -> Iterato
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """With what the command started itself: `npm start` is not the server."""
+    """End the whole process group: `npm start` is only the parent of the server."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
             os.killpg(process.pid, number)

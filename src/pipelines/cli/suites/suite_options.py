@@ -1,4 +1,4 @@
-"""Which options of `pipelines run` go with suites, and which server they are run on."""
+"""The options of `pipelines run` that work with suites, and the server that suites run on."""
 
 from pathlib import Path
 
@@ -47,6 +47,6 @@ def run_suites_with_options(
 
 
 def _is_given(context: typer.Context, name: str) -> bool:
-    """Whether somebody chose it: a default that does not answer is no reason to give up."""
+    """Whether the user gave the option: only a server that the user named has to answer."""
     source = context.get_parameter_source(name)
     return source is not None and source.name in ("COMMANDLINE", "ENVIRONMENT")

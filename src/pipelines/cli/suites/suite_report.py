@@ -1,4 +1,4 @@
-"""What suites found: as results to compare, as JUnit for a CI, as Markdown for the page of a job."""
+"""The results of suites as JSON to compare, as JUnit XML, and as Markdown for a CI job's page."""
 
 import json
 from collections import Counter
@@ -42,7 +42,7 @@ class FinishedSuite:
 
 
 def task_cases(suite: TaskSuite, ran: Sequence[BatchResult], tasks: Mapping[int, Any]) -> FinishedSuite:
-    """`tasks` as lists show them, in the order of their files."""
+    """The results of a task suite. `tasks` are API records in the order of their files."""
     runs = [run for each in ran for run in each.runs]
     cases = _cases(suite, runs, list(tasks.values()))
     code, says = _gate(suite, runs, cases)
@@ -132,7 +132,7 @@ def as_results(finished: Sequence[FinishedSuite]) -> str:
 
 
 def as_junit(finished: Sequence[FinishedSuite]) -> str:
-    """One file, a suite each, named as in pipelines.yaml; what could not be run is an error of its own."""
+    """One document with all suites, named as in pipelines.yaml; a suite that could not run is an error."""
     root = ElementTree.Element("testsuites")
     for each in finished:
         for text in each.junit:

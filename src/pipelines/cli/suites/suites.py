@@ -1,4 +1,4 @@
-"""`pipelines run [SUITE…]`: the suites of the nearest pipelines.yaml, on a server started for them."""
+"""`pipelines run [SUITE…]`: runs the suites of the nearest pipelines.yaml."""
 
 import os
 import sys
@@ -49,11 +49,11 @@ class SuiteOptions:
 
 
 class Cancelled(Exception):
-    """By Ctrl-C."""
+    """Ctrl-C cancelled a suite."""
 
 
 def nearest_file(start: Path) -> Path | None:
-    """In this folder or one above it, but not past the top of a repository."""
+    """The file in this folder or a folder above it, up to the top of the repository."""
     for folder in (start, *start.parents):
         if (folder / FILE).is_file():
             return folder / FILE
@@ -117,7 +117,7 @@ def _write_reports(finished: list[FinishedSuite], options: SuiteOptions) -> None
 
 
 class _SuiteRunner:
-    """One server for all suites, and each agent once. What cannot start costs its suites, not the others."""
+    """One server for all suites, and each agent once. An agent that cannot start fails only its suites."""
 
     def __init__(self, stack: ExitStack, file: SuiteFile, folder: Path, options: SuiteOptions) -> None:
         self._stack = stack
@@ -232,7 +232,7 @@ class _SuiteRunner:
 
     @contextmanager
     def _print_under(self, name: str) -> Iterator[None]:
-        """What people read of a suite goes to the terminal, with --json to standard error."""
+        """Print under the suite's name; with --json, print to stderr."""
         if self._options.as_json:
             with redirect_stdout(sys.stderr):
                 yield

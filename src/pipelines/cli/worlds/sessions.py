@@ -1,4 +1,4 @@
-"""What the commands of `pipelines worlds` ask for; what came of it is printed by `world_report`."""
+"""The requests of the `pipelines worlds` commands; `world_report` prints the results."""
 
 import json
 import sys
@@ -193,7 +193,7 @@ def _print_revision(revision: Any, *, as_json: bool) -> None:
 
 
 def _watch_rows(server: Server, session_id: int, *, as_json: bool) -> None:
-    """Until all rows are there. Ctrl-C leaves them to the server, which goes on."""
+    """Wait until all rows are there. After Ctrl-C the server continues."""
     columns = (
         TextColumn("session {task.fields[number]}"),
         BarColumn(),

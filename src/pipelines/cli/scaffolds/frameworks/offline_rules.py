@@ -1,4 +1,4 @@
-"""What the offline model does, for every framework alike: rules over the instruction and the answers of the tools.
+"""The rules of the offline model, the same for every framework: what it does with an instruction and results.
 
 It stands in for a model so that tests need no key and no network. With a key, nothing here is used.
 """
