@@ -18,7 +18,7 @@ STOP_PATIENCE_S = 8.0  # more than a child's own grace
 
 
 class AppFailed(Exception):
-    """The app could not be served: what it said, and the user's line where there is one."""
+    """The app could not be served: its error, and the line of the user's code if it is known."""
 
     def __init__(
         self, error: str, *, file: str | None = None, line: int | None = None, code: str = ""
@@ -43,9 +43,9 @@ def child_process(
     stdout: IO[Any] | int | None = None,
     report: int | None = None,
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A process of `cli.child`, under our environment or under `env` alone.
+    """Run `cli.child` as a process, with this environment or only with `env`.
 
-    It has a session of its own: Ctrl-C is for the parent, which ends its children in order.
+    It has its own session: Ctrl-C reaches only the parent, which ends its children in order.
     """
     process = subprocess.Popen(
         [sys.executable, "-m", "pipelines.cli.child", *arguments],
@@ -79,7 +79,7 @@ def end_process(process: subprocess.Popen[bytes]) -> None:
 def served_app(
     app: str, directory: Path, *, port: int = 0, env: Mapping[str, str] | None = None
 ) -> Iterator[ServedApp]:
-    """The user's app behind a socket, or AppFailed. What it prints goes to our standard error."""
+    """Serve the user's app on a socket. Raises AppFailed. The app's output goes to stderr."""
     reading, writing = os.pipe()
     arguments = ("serve", app, str(port), str(writing))
     with (

@@ -1,4 +1,4 @@
-"""Watching a batch from a command: a bar with an estimate, and Ctrl-C as a request to cancel."""
+"""Watches a batch: a progress bar with an estimate; Ctrl-C cancels the batch."""
 
 import signal
 import time
@@ -42,10 +42,10 @@ def watch_batch(
     *,
     live: Callable[[Any], str] = lambda batch: "",
 ) -> WatchedBatch:
-    """Open a batch and watch it until it is done. `live` says in a few words how it stands.
+    """Open a batch and watch it until it is done. `live` formats its state for the bar.
 
-    Ctrl-C counts from the moment that it is being opened: a large one takes a while, and must not be left
-    running by somebody who has stopped it.
+    Ctrl-C already works while the batch is being opened: a large one takes a while, and must not keep running
+    after its user has stopped it.
     """
     columns = (
         TextColumn("{task.fields[called]}"),

@@ -51,9 +51,7 @@ def print_config(
 def _proxy_url_of_run(server: Server, run_id: int) -> str:
     run = server.get(f"/api/runs/{run_id}")
     if run["status"] != "running":
-        stop(
-            f"Run {run_id} is {run['status']}: its tools no longer answer. Open a new run with --agent and --task."
-        )
+        stop(f"Run {run_id} is {run['status']}: its tools do not answer. Open a run: --agent and --task.")
     return f"{server.url.rstrip('/')}{PROXY_BASE}"  # the token says which run
 
 

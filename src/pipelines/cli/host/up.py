@@ -76,7 +76,7 @@ def _lock_data(settings: Settings) -> Iterator[None]:
 
 @contextmanager
 def _hold_lock(lock_file: Path, guarded: Path) -> Iterator[None]:
-    """Not the database itself: where locks are kept by a file server, this one would be in SQLite's way."""
+    """Locks a file of its own: on a network file system, a lock on the database would block SQLite."""
     with lock_file.open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -178,15 +178,15 @@ GC_THRESHOLDS = (2_000, 25, 1_000)
 
 class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, app: App, *, stop_s: float | None) -> None:
-        """`stop_s`: how long a stop may take; None where nothing that it waits for is on a network."""
+        """`stop_s`: how long a stop may take; None if it waits for nothing on a network."""
         super().__init__(config)
         self._app = app
         self._stop_s = stop_s
         self._cutting_off: threading.Timer | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """What is there when it has started, stays: 300,000 objects that the collector would look through
-        each time that a large body is read, twice for one of 1 MiB, for 0.1 s each."""
+        """Freeze the 300,000 objects of a started server: otherwise the garbage collector would scan them
+        whenever a large body is read, for 0.1 s each time."""
         await super().startup(sockets)
         sys.setswitchinterval(SWITCH_S)
         gc.collect()
@@ -216,7 +216,7 @@ class _Server(uvicorn.Server):
 
 
 def _force_exit(stop_s: float) -> None:
-    """Threads that wait for the database would keep the process for as long as they wait."""
+    """Exit even if threads still wait for the database."""
     text = f"Not stopped after {stop_s:g} s, probably because the database does not answer: forced to stop."
     stderr.print(f"{text}\nThe next start continues the work that was under way.", soft_wrap=True)
     os._exit(FORCED_EXIT_CODE)
@@ -232,7 +232,7 @@ def _listen(settings: Settings) -> socket.socket:
 
 
 def _own_url(settings: Settings, listener: socket.socket) -> str:
-    """Where this process is reached from this machine: a server on every address is also on loopback."""
+    """The URL for this machine: a server that listens on every address also listens on loopback."""
     named = "127.0.0.1" if settings.host in EVERYWHERE else settings.host
     host = f"[{named}]" if ":" in named else named
     return f"http://{host}:{listener.getsockname()[1]}"

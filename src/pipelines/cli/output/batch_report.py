@@ -1,4 +1,4 @@
-"""The results of a batch in a terminal: failures first, each with what was asked; of many, a summary."""
+"""Prints the results of a batch: failures first, each with its instruction; a summary of large batches."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -42,7 +42,7 @@ def print_batch(console: Console, batch: Any, runs: list[Any]) -> None:
 
 
 def _group_alike(runs: list[Any]) -> dict[int, list[Any]]:
-    """Repeats of a task that ended for the same reason, by the first of them: told once."""
+    """Groups repeats of a task that ended for the same reason, by the first run, to print them once."""
     found: dict[tuple[Any, ...], list[Any]] = {}
     for run in sorted(runs, key=rank_of):
         reason = cause_and_reason(run) if label_of(run) != "PASS" else ""
@@ -70,7 +70,7 @@ def label_of(run: Any) -> str:
 
 
 def rank_of(run: Any) -> tuple[int, int]:
-    """Failures first, then in the order of the runs."""
+    """Sort key: failures first, then the order of the runs."""
     label = label_of(run)
     return _ORDER.index(label if label in _ORDER else "NOT_APPLICABLE"), run["id"]
 
@@ -85,7 +85,7 @@ def describe_run(run: Any, *, repeated: bool, alike: Sequence[Any] = ()) -> str:
 
 
 def cause_and_reason(run: Any) -> str:
-    """Its cause and why; in a list, where no run has its reasoning, the cause in words."""
+    """The cause with the reason; the cause in words where the run has no reasoning (as in lists)."""
     text = " ".join(reason_text(run).split())
     if not text:
         return cause_in_words(run)
@@ -93,7 +93,7 @@ def cause_and_reason(run: Any) -> str:
 
 
 def reason_text(run: Any) -> str:
-    """One line on a run: the verdict's reason, or why there is none."""
+    """The verdict's reason, or why there is no verdict."""
     if run["judge_error"]:
         return str(run["judge_error"])
     if run["error_class"]:
@@ -115,7 +115,7 @@ def _by_label(runs: list[Any]) -> dict[str, list[Any]]:
 
 
 def _examples(groups: dict[str, list[Any]]) -> list[Any]:
-    """Some of each kind of failure, so that one that is common hides none that is rare."""
+    """Some runs of each kind of failure, so that a common kind does not hide a rare one."""
     kinds: dict[tuple[str, str], list[Any]] = {}
     for label, runs in groups.items():
         for run in runs:
@@ -172,7 +172,7 @@ def is_undecided(run: Any) -> bool:
 
 
 def warnings_of(runs: list[Any]) -> list[str]:
-    """What the runs point out, each thing once, with the runs that do."""
+    """The warnings of the runs, each one once, with the runs that have it."""
     found: dict[str, list[int]] = {}
     for run in runs:
         for warning in run["soft_warnings"] or ():

@@ -22,7 +22,7 @@ SUFFIX = ".jsonl"
 
 
 def path_of(name: str) -> str:
-    """A name that is none must not become another path: `../agents/3`, or nothing."""
+    """The API path of a cassette. Invalid names are refused, so that none leads to another path."""
     if name in ("", ".", ".."):
         stop(f"`{name}` is not a valid name for a cassette.")
     return f"/api/cassettes/{quote(name, safe='')}"

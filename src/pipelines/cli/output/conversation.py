@@ -1,4 +1,4 @@
-"""What was said in a run, a line each: a persona's messages with what they rest on, and what ended it."""
+"""The messages of a conversation, a line each: with the facts a persona's message is based on, and its end."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,7 +8,7 @@ from pipelines.core.persona.endings import ENDED_BY
 
 
 def conversation_lines(run: Any, longest: int) -> list[str]:
-    """Empty where the run is no conversation, or nothing of it is known."""
+    """Empty if the run is not a conversation, or has no record of one."""
     talk = run["conversation"]
     text = list(_message_lines(run["messages"] or (), _turns_by_number(talk), longest)) if talk else []
     if text and talk["played_by"] == "persona":

@@ -21,7 +21,7 @@ SOURCE_COLOURS = {"injected": "magenta", "error": "red", "transport_error": "red
 
 
 class Report:
-    """Follows the runs of one batch; call `look` again and again until the batch is done."""
+    """Follows the runs of one batch; call `update` until the batch is done."""
 
     def __init__(self, console: Console, server: Server, numbers: dict[int, int]) -> None:
         self._console = console
@@ -98,7 +98,7 @@ class Report:
             self._console.print(Padding(Text(f"warning: {printable(warning)}", style="yellow"), (0, 0, 0, 2)))
 
     def _notes(self, run: Any) -> list[str]:
-        """What to do about a pending run, told with the first of its reason; what was not verified."""
+        """What to do about a pending run, once per reason; and statements that were not verified."""
         reason, to_do = run.get("pending_reason"), to_do_about(run)
         is_new = bool(to_do) and reason not in self._explained
         self._explained.add(reason)

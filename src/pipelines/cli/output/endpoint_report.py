@@ -1,4 +1,4 @@
-"""Tool endpoints in a terminal: lists that stack where they do not fit, differences, and replies."""
+"""Prints tool endpoints: lists, differences since they were accepted, and replies."""
 
 import json
 from typing import Any, NoReturn
@@ -26,7 +26,7 @@ def find_endpoint(server: Server, name: str) -> Row | None:
 
 
 def require_endpoint(server: Server, name: str) -> Row:
-    """The endpoint, or the end of the command with the name that may be meant."""
+    """The endpoint of this name. Ends the command with a suggestion if there is none."""
     found = find_endpoint(server, name)
     return found if found is not None else _stop_unknown(server, name)
 

@@ -1,4 +1,4 @@
-"""`pipelines exchanges`: what models were asked for a run, read or kept as a cassette; and what it cost."""
+"""`pipelines exchanges`: the model calls of a run, printed or saved as a cassette; costs and estimates."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ PURPOSES = ("simulator", "judge", "user", "author")
 
 
 def print_exchanges(server: Server, run_id: int, *, full: bool, cassette: Path | None, as_json: bool) -> None:
-    """The oldest first."""
+    """Print or save the exchanges of a run, the oldest first."""
     listed = server.every(f"/api/runs/{run_id}/exchanges")[::-1]
     if not (full or as_json or cassette is not None):
         return _print_list(run_id, listed)
@@ -78,7 +78,7 @@ def _exchange_title(each: Any) -> str:
 
 
 def cost_lines(costs: Any) -> list[str]:
-    """Of the models that the platform asked, where it asked any: `models: judge 0.0012 USD (3 questions)`."""
+    """Costs of the models that the platform called: `models: judge 0.0012 USD (3 questions)`."""
     known = [(purpose, costs[purpose]) for purpose in PURPOSES if costs.get(purpose)]
     if not known:
         return []
@@ -97,7 +97,7 @@ def cost_text(cost: Any) -> str:
 
 
 def estimate_line(estimate: Any) -> str | None:
-    """What is known of what a batch will take, before it starts; None where nothing is."""
+    """The estimate for a batch before it starts; None if nothing is known."""
     models, agent, time = estimate["models"], estimate["agent"], estimate["time"]
     text = [f"about {time['total_ms'] / 1000:,.0f} s"] if time["total_ms"] is not None else []
     text += [f"agent {agent['cost_usd']:,.4f} USD"] if agent["cost_usd"] is not None else []

@@ -1,4 +1,4 @@
-"""What a run changed in its world, field by field: from the initial state to the end, not step by step."""
+"""What a run changed in its world, field by field, from the initial state to the end."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ ABSENT = object()
 
 
 def ledger_changes(initial_state: Any, trace: list[Any], longest: int) -> list[str]:
-    """`order.4521.status: "shipped" → "refunded"`; a value that was changed and changed back is no change."""
+    """`order.4521.status: "shipped" → "refunded"`. A value that was changed back is not listed."""
     updates = [update for row in trace for update in row["updates"] or ()]
     touched = dict.fromkeys((u["entity_type"], u["id"]) for u in updates if u.get("op") != "set_flag")
     try:

@@ -45,7 +45,7 @@ def first_items(server: Server, path: str, limit: int, **query: Any) -> list[Any
 
 
 def print_rows(columns: Sequence[str], rows: list[tuple[str, ...]], *, empty: str) -> None:
-    """The last column is the longest: where it does not fit beside the others, it stands below them."""
+    """Print a table. If the last, longest column does not fit, it goes on the next line."""
     if not rows:
         typer.echo(empty)
         return

@@ -1,4 +1,4 @@
-"""How the eval commands put figures and values into words, the same in terminal, JUnit and messages."""
+"""Figures and values as text, the same in the terminal, in JUnit and in messages."""
 
 import json
 from typing import Any
@@ -39,7 +39,7 @@ def spread_percent(interval: list[float]) -> str:
 
 
 def shift(cell: Any) -> str:
-    """`shift 0.62 (0.40–0.80)`: the 95 % interval, or `(range …)` where there are too few runs for one."""
+    """`shift 0.62 (0.40–0.80)`: the 95 % interval, or `(range …)` if there are too few runs for one."""
     if cell["shift_magnitude"] is None:
         return "no shift measured"
     text = f"shift {cell['shift_magnitude']:.2f}"
@@ -51,13 +51,13 @@ def shift(cell: Any) -> str:
 
 
 def value(given: Any, *, longest: int = LONGEST_VALUE) -> str:
-    """As JSON, so that "" and null and "null" are told apart; long ones are cut and say so."""
+    """A value as JSON, so that "", null and "null" look different; long ones are cut."""
     text = printable(json.dumps(given, ensure_ascii=False))
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def moved(components: list[Any], *, most: int = MOST_MOVED) -> str:
-    """Which fields went from what to what, the heaviest first."""
+    """The fields that changed, with both values, the heaviest first."""
     changed = [part for part in components if part["distance"]]
     changed.sort(key=lambda part: -part["distance"] * part["weight"])
     parts = [f"{field(part['path'])}: {side(part, 'from')} → {side(part, 'to')}" for part in changed[:most]]
@@ -66,7 +66,7 @@ def moved(components: list[Any], *, most: int = MOST_MOVED) -> str:
 
 
 def side(part: Any, name: str) -> str:
-    """A value that is missing is not null."""
+    """One side of a change; a missing value differs from null."""
     if part.get(f"{name}_missing"):
         return "missing"
     return str(part[name]) if part["kind"] == "class" else value(part[name])

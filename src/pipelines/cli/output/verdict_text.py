@@ -1,5 +1,6 @@
-"""A run's verdict for a terminal or a file of a CI: its cause by name and in words, what to do about it, and
-what was not verified. Runs are as the API shows them; one of an older server has no pending reason."""
+"""A run's verdict as text: its cause by name and in words, what to do about it, and what was not verified.
+
+Runs are API records; those of an older server have no pending reason."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -10,7 +11,7 @@ from pipelines.core.verdict.pending_words import in_order, pending_words
 
 
 def cause_of(run: Any) -> str:
-    """`wrong_action`, `agent_timeout` or `no_oracle`; nothing where there is none."""
+    """`wrong_action`, `agent_timeout` or `no_oracle`; empty if there is none."""
     return str(run["failure_mode"] or run["error_class"] or run.get("pending_reason") or "")
 
 
@@ -22,18 +23,18 @@ def cause_in_words(run: Any) -> str:
 
 
 def to_do_about(run: Any) -> str:
-    """Nothing where the run is not pending, or its grader gave no reason."""
+    """What to do about a pending run; empty if it is not pending or has no reason."""
     words = pending_words(run.get("pending_reason"))
     return words.to_do if words else ""
 
 
 def pending_reasons(runs: Iterable[Any]) -> dict[str, int]:
-    """How many runs are pending for which reason, the most basic first."""
+    """The number of pending runs by reason, the most basic reason first."""
     return in_order(Counter(run["pending_reason"] for run in runs if run.get("pending_reason")))
 
 
 def to_do_lines(runs: Iterable[Any]) -> list[str]:
-    """For each reason that runs are pending for: what it means, and what to do about it."""
+    """For each pending reason: what it means, and what to do about it."""
     found = [(reason, pending_words(reason)) for reason in pending_reasons(runs)]
     return [f"{reason}: {words.says} {words.to_do}" for reason, words in found if words is not None]
 

@@ -74,7 +74,7 @@ def print_session(server: Server, session_id: int, *, only: str | None, as_json:
 
 
 def _print_models(console: Console, spent: Any) -> None:
-    """What a model was asked for it, where one is its author."""
+    """Print what the author's model cost, if a model writes the world."""
     if spent is None:
         return
     most = (
@@ -89,7 +89,7 @@ def _print_models(console: Console, spent: Any) -> None:
 
 
 def estimate_of_session(foreseen: Any) -> str:
-    """What a model will be asked, before it is."""
+    """The estimate of what a model will cost."""
     parts = [name for name in ("world", "rows") if foreseen[name]["questions"]]
     total = foreseen["total"]
     dollars = "cost unknown" if total["cost_usd"] is None else f"{total['cost_usd']:,.4f} USD"
@@ -120,7 +120,7 @@ def _print_type(console: Console, world: Any, only: str) -> None:
 
 
 def advisories_in_order(world: Any) -> list[Any]:
-    """By kind, as they are shown and counted."""
+    """The advisories grouped by kind: the order in which they are numbered."""
     kinds = list(dict.fromkeys(each["name"] for each in world["advisories"]))
     return sorted(world["advisories"], key=lambda each: kinds.index(each["name"]))
 
@@ -169,7 +169,7 @@ def print_next(console: Console, session: Any) -> None:
 
 
 def print_change(console: Console, revision: Any) -> None:
-    """A new revision: what was done, how the world differs, what there is to look at now."""
+    """Print a new revision: its text, the changes, and the advisories."""
     kind = {"refined": "refined", "pasted": "pasted", "undone": "back as it was"}.get(revision["kind"], "new")
     print_title(console, f"Revision {revision['number']}: {kind}")
     if revision["said"]:

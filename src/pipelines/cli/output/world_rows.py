@@ -1,4 +1,4 @@
-"""What `pipelines worlds` prints of rows: what is asked, what counts as right, and the proof."""
+"""Prints the rows of a world: the instruction, the oracle, and the calls that verify it."""
 
 import json
 from typing import Any
@@ -23,7 +23,7 @@ WITHOUT_LIMIT = 10**9
 
 
 def bucket_number(server: Server, session_id: int, given: str) -> int:
-    """By its number or its name."""
+    """The number of the bucket with this number or name."""
     buckets = server.get(path_of(session_id))["buckets"]
     found = [bucket["number"] for bucket in buckets if given in (str(bucket["number"]), bucket["name"])]
     if not found:
