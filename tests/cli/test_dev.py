@@ -68,7 +68,7 @@ def test_an_edit_is_seen_and_what_is_broken_can_be_mended(desk: Path, tmp_path: 
 
 def test_each_call_is_printed_as_it_happens(api: Api, desk: Path):
     """The agent waits in its second task: what came before is on the screen already."""
-    edit(desk / "agent.py", "    order = ORDER.search(asked)\n", HOLD)
+    edit(desk / "agent.py", "    order = ORDER.search(instruction)\n", HOLD)
     with typed("odyssey", "dev", cwd=desk, **env_of(api)) as terminal:
         assert f"Server: {api.url}" in terminal.until("Agent:")
         first = terminal.until("task 2")
@@ -79,7 +79,7 @@ def test_each_call_is_printed_as_it_happens(api: Api, desk: Path):
             "PASS",
         ):
             assert words in first
-        edit(desk / "agent.py", HOLD, "    order = ORDER.search(asked)\n")
+        edit(desk / "agent.py", HOLD, "    order = ORDER.search(instruction)\n")
         assert "agent.py changed" in terminal.until("Agent:")
         rest = terminal.until("4 of 4 pass")
         assert rest.index("injected  502") < rest.index("502: Payment processor unavailable")
@@ -88,7 +88,7 @@ def test_each_call_is_printed_as_it_happens(api: Api, desk: Path):
     assert [run["status"] for run in runs].count("cancelled") == 3
 
 
-HOLD = """    order = ORDER.search(asked)
+HOLD = """    order = ORDER.search(instruction)
     if "5001" in asked:
         import threading
         threading.Event().wait()

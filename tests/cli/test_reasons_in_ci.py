@@ -110,8 +110,8 @@ def test_dev_says_once_what_to_do_and_lists_what_was_not_verified() -> None:
     said = io.StringIO()
     report = Report(Console(file=said, width=80), Server("http://127.0.0.1:9", "k"), {})
     more = {"final_response": None, "soft_warnings": []}
-    report._end(RUNS[1] | more)
-    report._end(RUNS[1] | more)
+    report._print_end(RUNS[1] | more)
+    report._print_end(RUNS[1] | more)
     text = " ".join(said.getvalue().split())
     assert "PENDING rule_not_enforced: Not decided" in text
     assert text.count("what to do: Reword the rule") == 1

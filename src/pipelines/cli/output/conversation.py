@@ -1,4 +1,4 @@
-"""The messages of a conversation, a line each: with the facts a persona's message is based on, and its end."""
+"""The messages of a conversation, a line each: with the facts behind a persona's messages, and its end."""
 
 from collections.abc import Iterator
 from typing import Any
