@@ -88,12 +88,12 @@ def _call_with(item: pytest.Function, own: Mapping[str, object]) -> object:
     result = item.obj(**arguments)
     if not isinstance(result, Awaitable):
         return result
-    from pipelines.odyssey.one_loop import run_on_one_loop
+    from pipelines.odyssey.shared_loop import run_on_shared_loop
 
     async def wait() -> object:
         return await result
 
-    return run_on_one_loop(wait)
+    return run_on_shared_loop(wait)
 
 
 def _make_attempt(

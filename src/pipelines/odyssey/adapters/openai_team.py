@@ -1,4 +1,4 @@
-"""Copies of OpenAI agents that act through the proxy: who is in a team, its tools, handoffs and hooks."""
+"""Copies of a team of OpenAI agents that call tools through the proxy: members, tools, handoffs, hooks."""
 
 import copy
 import dataclasses
@@ -14,19 +14,19 @@ from agents.run_context import RunContextWrapper
 from agents.tool_context import ToolContext
 
 from ..context import current
-from .acting import (
+from .adapter_run import (
+    actor_label,
     async_call_tool,
-    async_tell,
-    finished,
-    handed_over,
-    label_of,
-    no_object,
-    path_of,
-    prompted,
-    said,
+    async_post_events,
+    final_events,
+    handoff_events,
+    invalid_arguments,
+    message_events,
+    prompt_events,
+    subagent_actor,
 )
 from .conversation import as_text
-from .openai_items import REQUIREMENT, given_arguments, spoken_in
+from .openai_items import REQUIREMENT, drop_null_arguments, messages_in
 
 # -- which agents there are
 
@@ -35,35 +35,35 @@ from .openai_items import REQUIREMENT, given_arguments, spoken_in
 class Member:
     agent: Agent[Any]
     actor: str | None  # None for an agent that is alone
-    is_asked: bool  # used as a tool: it speaks to another agent, not to the user
+    is_subagent: bool  # used as a tool: it speaks to another agent, not to the user
 
 
 def members_of(entry: Agent[Any], under: str | None = None) -> list[Member]:
     """Every agent once, nearest first; its actor id is the shortest way to it from the entry."""
-    first = label_of(entry.name) if under is None else path_of(under, entry.name)
+    first = actor_label(entry.name) if under is None else subagent_actor(under, entry.name)
     found = [(entry, first, False)]
     seen = {id(entry)}
-    for agent, path, is_asked in found:  # grows while it is read
-        reached = [(asked_by(tool), True) for tool in agent.tools]
-        reached += [(target_of(handoff), is_asked) for handoff in agent.handoffs]
+    for agent, path, is_subagent in found:  # grows while it is read
+        reached = [(agent_of_tool(tool), True) for tool in agent.tools]
+        reached += [(agent_of_handoff(handoff), is_subagent) for handoff in agent.handoffs]
         for other, is_other_asked in reached:
             if other is not None and id(other) not in seen:
                 seen.add(id(other))
-                found.append((other, path_of(path, other.name), is_other_asked))
+                found.append((other, subagent_actor(path, other.name), is_other_asked))
     is_alone = len(found) == 1 and under is None
     return [
-        Member(agent=agent, actor=None if is_alone else path, is_asked=is_asked)
-        for agent, path, is_asked in found
+        Member(agent=agent, actor=None if is_alone else path, is_subagent=is_subagent)
+        for agent, path, is_subagent in found
     ]
 
 
-def asked_by(tool: Any) -> Agent[Any] | None:
+def agent_of_tool(tool: Any) -> Agent[Any] | None:
     """The agent behind `agent.as_tool(…)`."""
     agent = getattr(tool, "_agent_instance", None) if isinstance(tool, FunctionTool) else None
     return agent if isinstance(agent, Agent) else None
 
 
-def target_of(handoff: Any) -> Agent[Any] | None:
+def agent_of_handoff(handoff: Any) -> Agent[Any] | None:
     if isinstance(handoff, Agent):
         return handoff
     agent = handoff._agent_ref() if handoff._agent_ref is not None else None
@@ -73,19 +73,19 @@ def target_of(handoff: Any) -> Agent[Any] | None:
 # -- copies that act through the proxy
 
 
-class Copies:
-    """Handoffs may lead in circles, so an agent is copied once, and filled in after it is known."""
+class ProxiedTeam:
+    """Copies each agent once and fills the copy in later, because handoffs may form a cycle."""
 
     def __init__(self, entry: Agent[Any], under: str | None = None) -> None:
         self._members = {id(member.agent): member for member in members_of(entry, under)}
         self._copies: dict[int, Agent[Any]] = {}
 
-    def of(self, agent: Agent[Any]) -> Agent[Any]:
+    def copy_of(self, agent: Agent[Any]) -> Agent[Any]:
         if id(agent) in self._copies:
             return self._copies[id(agent)]
         member = self._members[id(agent)]
         copied = agent.clone(
-            tools=[], handoffs=[], hooks=_Reports(agent.hooks, member), instructions=_instructions(agent)
+            tools=[], handoffs=[], hooks=_TraceHooks(agent.hooks, member), instructions=_instructions(agent)
         )
         self._copies[id(agent)] = copied
         copied.tools = [self._tool(tool, member.actor) for tool in agent.tools]
@@ -93,23 +93,27 @@ class Copies:
         return copied
 
     def _tool(self, tool: Any, actor: str | None) -> Any:
-        asked = asked_by(tool)
+        asked = agent_of_tool(tool)
         if asked is not None:
-            return _asking(tool, self.of(asked))
+            return _rebind_agent_tool(tool, self.copy_of(asked))
         return _proxied_tool(tool, actor) if isinstance(tool, FunctionTool) else tool
 
     def _handoff(self, handoff: Any, giver: Member) -> Any:
         if isinstance(handoff, Agent):
-            return self.of(handoff)
-        target, original = target_of(handoff), handoff.on_invoke_handoff
-        copied = self.of(target) if target is not None else None
+            return self.copy_of(handoff)
+        target, original = agent_of_handoff(handoff), handoff.on_invoke_handoff
+        copied = self.copy_of(target) if target is not None else None
 
         async def hand_over(context: RunContextWrapper[Any], arguments: str) -> Agent[Any]:
             chosen = await original(context, arguments)  # what the author does on a handoff still happens
             if copied is not None:
                 return copied
-            under = giver.actor or label_of(giver.agent.name)
-            return self.of(chosen) if id(chosen) in self._members else Copies(chosen, under).of(chosen)
+            under = giver.actor or actor_label(giver.agent.name)
+            return (
+                self.copy_of(chosen)
+                if id(chosen) in self._members
+                else ProxiedTeam(chosen, under).copy_of(chosen)
+            )
 
         replaced = dataclasses.replace(handoff, on_invoke_handoff=hand_over)
         replaced._agent_ref = None if copied is None else weakref.ref(copied)
@@ -120,10 +124,10 @@ def _proxied_tool(tool: FunctionTool, actor: str | None) -> FunctionTool:
     name = tool.name
 
     async def call(_context: ToolContext[Any], arguments: str) -> str:
-        parsed = _parsed(arguments)
+        parsed = _parse_arguments(arguments)
         if parsed is None:
-            return no_object(name).text
-        return (await async_call_tool(name, given_arguments(tool, parsed), actor)).text
+            return invalid_arguments(name).text
+        return (await async_call_tool(name, drop_null_arguments(tool, parsed), actor)).text
 
     copied = copy.copy(tool)
     copied.on_invoke_tool = call
@@ -131,7 +135,7 @@ def _proxied_tool(tool: FunctionTool, actor: str | None) -> FunctionTool:
     return copied
 
 
-def _parsed(arguments: str) -> dict[str, Any] | None:
+def _parse_arguments(arguments: str) -> dict[str, Any] | None:
     try:
         parsed = json.loads(arguments) if arguments.strip() else {}
     except ValueError:
@@ -139,7 +143,7 @@ def _parsed(arguments: str) -> dict[str, Any] | None:
     return parsed if isinstance(parsed, dict) else None
 
 
-def _asking(tool: FunctionTool, agent: Agent[Any]) -> FunctionTool:
+def _rebind_agent_tool(tool: FunctionTool, agent: Agent[Any]) -> FunctionTool:
     """The same agent tool, asking the copy. The SDK has no way to say so: the agent stands in a closure of
     `as_tool`, with everything else its author chose, so the closure is made anew around the copy."""
     invoker: Any = tool.on_invoke_tool
@@ -170,9 +174,9 @@ def _instructions(agent: Agent[Any]) -> Callable[[RunContextWrapper[Any], Agent[
     return instructions
 
 
-class _Reports(AgentHooks[Any]):
-    """Tells the trace what an agent does, and the author's own hooks too. Hooks of the agent rather than of
-    the run: an agent used as a tool runs without the hooks of the run that asks it."""
+class _TraceHooks(AgentHooks[Any]):
+    """Reports what an agent does to the trace and to the author's own hooks. Hooks of the agent, not of
+    the run: an agent that is used as a tool runs without the hooks of its caller's run."""
 
     def __init__(self, inner: Any, member: Member) -> None:
         self._inner = inner or AgentHooks()
@@ -182,19 +186,19 @@ class _Reports(AgentHooks[Any]):
         await self._inner.on_start(context, agent)
 
     async def on_end(self, context: Any, agent: Any, output: Any) -> None:
-        if self._member.is_asked:
-            await async_tell(finished(as_text(output)), self._member.actor)
+        if self._member.is_subagent:
+            await async_post_events(final_events(as_text(output)), self._member.actor)
         await self._inner.on_end(context, agent, output)
 
     async def on_handoff(self, context: Any, agent: Any, source: Any) -> None:
         from_actor, to_actor = _actor_of(source), _actor_of(agent)
-        await async_tell(handed_over(from_actor, to_actor), from_actor)
+        await async_post_events(handoff_events(from_actor, to_actor), from_actor)
         await self._inner.on_handoff(context, agent, source)
 
     async def on_tool_start(self, context: Any, agent: Any, tool: Any) -> None:
-        asked = asked_by(tool)
+        asked = agent_of_tool(tool)
         if asked is not None:
-            await async_tell(handed_over(self._member.actor, _actor_of(asked)), self._member.actor)
+            await async_post_events(handoff_events(self._member.actor, _actor_of(asked)), self._member.actor)
         await self._inner.on_tool_start(context, agent, tool)
 
     async def on_tool_end(self, context: Any, agent: Any, tool: Any, result: object) -> None:
@@ -203,16 +207,18 @@ class _Reports(AgentHooks[Any]):
     async def on_llm_start(
         self, context: Any, agent: Any, system_prompt: str | None, input_items: list[TResponseInputItem]
     ) -> None:
-        await async_tell(prompted(system_prompt, self._member.actor), self._member.actor)
+        await async_post_events(prompt_events(system_prompt, self._member.actor), self._member.actor)
         await self._inner.on_llm_start(context, agent, system_prompt, input_items)
 
     async def on_llm_end(self, context: Any, agent: Any, response: ModelResponse) -> None:
-        for message in spoken_in(response.output):
-            await async_tell(said(message, is_subagent=self._member.is_asked), self._member.actor)
+        for message in messages_in(response.output):
+            await async_post_events(
+                message_events(message, is_subagent=self._member.is_subagent), self._member.actor
+            )
         await self._inner.on_llm_end(context, agent, response)
 
 
 def _actor_of(agent: Any) -> str:
-    """Of a copy its actor id; a handoff that was made by hand may lead to an agent that is none."""
-    is_ours = isinstance(agent.hooks, _Reports) and agent.hooks._member.actor is not None
-    return agent.hooks._member.actor if is_ours else label_of(agent.name)
+    """The actor id of a copy. A handoff written by hand may lead to an agent that is not a copy."""
+    is_ours = isinstance(agent.hooks, _TraceHooks) and agent.hooks._member.actor is not None
+    return agent.hooks._member.actor if is_ours else actor_label(agent.name)

@@ -1,6 +1,6 @@
-"""Who acts in a run and what is told about it: actor ids, trace events, and a tool call's way to the proxy.
+"""The dispatch that an adapter runs: actor ids, trace events, and tool calls through the proxy.
 
-Shared by all adapters. Events are best effort: an agent does not fail because its trace could not be told.
+All adapters share it. Events are best effort: an agent does not fail because an event cannot be sent.
 """
 
 import logging
@@ -38,7 +38,7 @@ class Event(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a model gets to read of a tool call."""
+    """The result of a tool call as the model reads it."""
 
     text: str
     is_error: bool
@@ -46,26 +46,26 @@ class Outcome(NamedTuple):
 
 @dataclass(slots=True)
 class Run:
-    """One dispatch under way."""
+    """One dispatch that is running."""
 
     envelope: Envelope
     #: The actors whose system prompt is already in the trace.
-    told_prompts: set[str | None] = field(default_factory=set)
-    #: What the agent that the user talks to said and called, where its framework tells it piece by piece.
+    reported_prompts: set[str | None] = field(default_factory=set)
+    #: Messages of the agent that the user talks to, for frameworks that report them one by one.
     messages: list[Message] = field(default_factory=list)
     #: Model calls so far and allowed, by actor, where the framework does not count them itself.
     turns: Counter[str | None] = field(default_factory=Counter)
     max_turns: int | None = None
     #: Tools that stayed live.
     uncovered: list[str] = field(default_factory=list)
-    #: Who acted last, where agents take turns.
+    #: The actor of the last step, where agents take turns.
     last_actor: str | None = None
     input_tokens: int = 0
     output_tokens: int = 0
-    #: Set when the proxy is gone. Some frameworks turn every exception of a tool into words for the model.
+    #: Set when the proxy is lost. Some frameworks turn every exception of a tool into text for the model.
     broken: CallFailed | None = None
 
-    def spent(self, input_tokens: int | None, output_tokens: int | None) -> None:
+    def add_tokens(self, input_tokens: int | None, output_tokens: int | None) -> None:
         self.input_tokens += input_tokens or 0
         self.output_tokens += output_tokens or 0
 
@@ -74,8 +74,8 @@ _RUN: ContextVar[Run | None] = ContextVar("pipelines_odyssey_adapter_run", defau
 
 
 @contextmanager
-def acting(envelope: Envelope) -> Iterator[Run]:
-    """Bind a dispatch; what broke its proxy is raised at the end, whatever the framework made of it."""
+def bind_run(envelope: Envelope) -> Iterator[Run]:
+    """Bind a dispatch. A lost proxy is raised at the end, even if the framework hid it."""
     run = Run(envelope)
     token = _RUN.set(run)
     try:
@@ -90,31 +90,31 @@ def acting(envelope: Envelope) -> Iterator[Run]:
         raise run.broken
 
 
-def this_run() -> Run | None:
-    """The dispatch under way here; None for an agent that is run by hand."""
+def current_run() -> Run | None:
+    """The dispatch that is running here; None for an agent that is run by hand."""
     return _RUN.get()
 
 
 # -- actors
 
 
-def label_of(name: str | None) -> str:
-    """An agent's name as one label of an actor id: `Refund desk` is `Refund_desk`.
+def actor_label(name: str | None) -> str:
+    """An agent's name as one label of an actor id: `Refund desk` becomes `Refund_desk`.
 
-    >>> label_of("Refund desk")
+    >>> actor_label("Refund desk")
     'Refund_desk'
     """
     return re.sub(r"[^A-Za-z0-9_.-]+", "_", (name or "").strip())[:MOST_CHARACTERS].strip("_") or "agent"
 
 
-def path_of(parent: str, name: str | None) -> str:
+def subagent_actor(parent: str, name: str | None) -> str:
     """The actor id of an agent that another one called: `supervisor/refunds`. Too deep a path is cut."""
-    labels = [*parent.split("/"), label_of(name)]
+    labels = [*parent.split("/"), actor_label(name)]
     return "/".join(labels if len(labels) <= MOST_LABELS else [labels[0], *labels[1 - MOST_LABELS :]])
 
 
-def envelope_of(actor: str | None) -> Envelope:
-    """The bound envelope in the hands of this actor; None is the agent itself, when it is the only one."""
+def envelope_for(actor: str | None) -> Envelope:
+    """The bound envelope for this actor; None stands for a single agent."""
     envelope = current()
     return envelope if actor is None else envelope.for_actor(actor)
 
@@ -123,33 +123,33 @@ def envelope_of(actor: str | None) -> Envelope:
 
 
 def call_tool(tool: str, arguments: Mapping[str, Any], actor: str | None = None) -> Outcome:
-    """One call to the proxy. A failed tool is an outcome, in the backend's own words; a lost proxy raises."""
+    """Call a tool. A failed tool returns the backend's error; a lost proxy raises CallFailed."""
     try:
-        return Outcome(as_text(proxy_call_with(envelope_of(actor), tool, arguments)), False)
+        return Outcome(as_text(proxy_call_with(envelope_for(actor), tool, arguments)), False)
     except ToolFailed as failed:
         return Outcome(as_text(failed.response), True)
     except CallFailed as lost:
-        raise _noted(lost) from None
+        raise _remember_lost_proxy(lost) from None
 
 
 async def async_call_tool(tool: str, arguments: Mapping[str, Any], actor: str | None = None) -> Outcome:
     try:
-        return Outcome(as_text(await async_proxy_call_with(envelope_of(actor), tool, arguments)), False)
+        return Outcome(as_text(await async_proxy_call_with(envelope_for(actor), tool, arguments)), False)
     except ToolFailed as failed:
         return Outcome(as_text(failed.response), True)
     except CallFailed as lost:
-        raise _noted(lost) from None
+        raise _remember_lost_proxy(lost) from None
 
 
-def _noted(lost: CallFailed) -> CallFailed:
+def _remember_lost_proxy(lost: CallFailed) -> CallFailed:
     run = _RUN.get()
     if run is not None:
         run.broken = lost
     return lost
 
 
-def no_object(tool: str) -> Outcome:
-    """For arguments that are no JSON object: the proxy takes nothing else, and the model should know."""
+def invalid_arguments(tool: str) -> Outcome:
+    """The outcome of arguments that are not a JSON object, which the proxy does not accept."""
     error = {"code": "invalid_arguments", "message": f"the arguments of {tool} must be a JSON object"}
     return Outcome(as_text({"error": error}), True)
 
@@ -157,8 +157,8 @@ def no_object(tool: str) -> Outcome:
 # -- trace events
 
 
-def said(message: Message, *, is_subagent: bool = False) -> list[Event]:
-    """A message of the assistant as trace events: what it thought, then what it said."""
+def message_events(message: Message, *, is_subagent: bool = False) -> list[Event]:
+    """A message of the assistant as trace events: its thoughts, then its text."""
     spoken = TraceEventType.SUBAGENT_MESSAGE if is_subagent else TraceEventType.ASSISTANT_MESSAGE
     thoughts = [str(block.get("text") or "") for block in message.get("thinking") or ()]
     events = [Event(TraceEventType.THINKING, {"text": thought}) for thought in thoughts if thought]
@@ -166,26 +166,26 @@ def said(message: Message, *, is_subagent: bool = False) -> list[Event]:
     return [*events, Event(spoken, {"text": text})] if text else events
 
 
-def prompted(system_prompt: str | None, actor: str | None = None) -> list[Event]:
-    """The system prompt, once for each actor of a run."""
+def prompt_events(system_prompt: str | None, actor: str | None = None) -> list[Event]:
+    """An event with the system prompt, once for each actor of a run."""
     run = _RUN.get()
-    if not system_prompt or run is None or actor in run.told_prompts:
+    if not system_prompt or run is None or actor in run.reported_prompts:
         return []
-    run.told_prompts.add(actor)
+    run.reported_prompts.add(actor)
     return [Event(TraceEventType.SYSTEM_PROMPT, {"text": system_prompt})]
 
 
-def handed_over(from_actor: str | None, to_actor: str) -> list[Event]:
+def handoff_events(from_actor: str | None, to_actor: str) -> list[Event]:
     return [Event(TraceEventType.HANDOFF, {"from_actor": from_actor, "to_actor": to_actor})]
 
 
-def finished(text: str) -> list[Event]:
-    """What a sub-agent gave back to the one that called it."""
+def final_events(text: str) -> list[Event]:
+    """An event with the result that a sub-agent returns to its caller."""
     return [Event(TraceEventType.SUBAGENT_FINAL, {"text": text})]
 
 
-def not_covered(names: list[str]) -> list[Event]:
-    """Said once in the log, in the trace and in the reply: these tools act outside the simulated world."""
+def uncovered_events(names: list[str]) -> list[Event]:
+    """An event for tools that act outside the simulated world; each is also logged once and in the reply."""
     run = _RUN.get()
     new = [name for name in names if run is not None and name not in run.uncovered]
     if run is None or not new:
@@ -195,21 +195,21 @@ def not_covered(names: list[str]) -> list[Event]:
     return [Event(TraceEventType.CUSTOM, {"uncovered_tools": new})]
 
 
-def tell(events: Iterable[Event], actor: str | None = None) -> None:
+def post_events(events: Iterable[Event], actor: str | None = None) -> None:
     for event in events:
-        try_post_trace_event(event.kind, event.payload, envelope=envelope_of(actor))
+        try_post_trace_event(event.kind, event.payload, envelope=envelope_for(actor))
 
 
-async def async_tell(events: Iterable[Event], actor: str | None = None) -> None:
+async def async_post_events(events: Iterable[Event], actor: str | None = None) -> None:
     for event in events:
-        await async_try_post_trace_event(event.kind, event.payload, envelope=envelope_of(actor))
+        await async_try_post_trace_event(event.kind, event.payload, envelope=envelope_for(actor))
 
 
 # -- tools schema
 
 
 def as_tools_schema(tools: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """One entry per name. Agents may share a tool; the same name with another schema cannot be registered."""
+    """One entry per name. Raises ValueError if two tools of one name have different schemas."""
     found: dict[str, dict[str, Any]] = {}
     clashes: list[str] = []
     for tool in tools:

@@ -1,4 +1,4 @@
-"""Checks of what a wrapper does when the proxy is busy, fails, or takes its time."""
+"""Checks of a wrapper when the proxy is busy, fails, or is slow."""
 
 import threading
 import time
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ...wire.names import Source
-from .proxy import Peer, ProxyReply, SeenRequest, StandInRun, busy
+from .proxy import FakeRun, Peer, ProxyReply, SeenRequest, busy
 from .report import Finding, failed, not_observable, passed, skipped, warned
 from .session import NO_CALL, Session, Visit
 
@@ -20,18 +20,18 @@ NOTHING_SHOWN = (
 )
 STAGES = 2  # runs that are let go on one by one: a proxy that all share can be that of one of them at most
 CALLED_NOTHING = "the agent made no tool call this time"
-LOOK_S = 0.05
+POLL_S = 0.05
 PATIENCE_S = 10.0  # with our own threads
 
 
 @dataclass(slots=True)
 class BusyFirst:
-    """The first call is told to come back later."""
+    """Refuses the first call with a temporary error."""
 
     reply: ProxyReply
     replied: float = 0.0
 
-    def __call__(self, run: StandInRun, call: SeenRequest, peer: Peer) -> ProxyReply | None:
+    def __call__(self, run: FakeRun, call: SeenRequest, peer: Peer) -> ProxyReply | None:
         if call.number > 1:
             return None
         self.replied = time.monotonic()
@@ -42,26 +42,28 @@ def check_retries(session: Session) -> Iterator[Finding]:
     wait_s = session.options.retry_after_s
     limited = BusyFirst(busy(429, "rate_limited", wait_s))
     visit = session.visit(limited)
-    yield _retried("tools.retry_429", visit, "429")
-    yield _waited(session, visit, limited)
+    yield _check_retried("tools.retry_429", visit, "429")
+    yield _check_retry_after(session, visit, limited)
     stored = BusyFirst(busy(503, "storage_unavailable", wait_s))
-    yield _retried("tools.retry_503", session.visit(stored), 'a 503 that says `"retryable": true`')
+    yield _check_retried("tools.retry_503", session.visit(stored), 'a 503 that says `"retryable": true`')
 
 
-def _retried(rule: str, visit: Visit, what: str) -> Finding:
+def _check_retried(rule: str, visit: Visit, what: str) -> Finding:
     if not visit.calls:
         return skipped(rule, CALLED_NOTHING)
     if len(visit.repeated) > 1:
         return passed(rule, "the call came again")
     found = f"{visit.calls[0].tool} was answered with {what} and was not called again"
     # Where the agent goes on, a run counts what was refused (`soft_warnings`); where it ends, the run fails.
-    return warned(rule, found) if visit.ok else failed(rule, f"{found}: the wrapper {visit.answer.told}")
+    return (
+        warned(rule, found) if visit.ok else failed(rule, f"{found}: the wrapper {visit.answer.description}")
+    )
 
 
-def _waited(session: Session, visit: Visit, limited: BusyFirst) -> Finding:
+def _check_retry_after(session: Session, visit: Visit, limited: BusyFirst) -> Finding:
     rule = "tools.retry_after"
     if len(visit.calls) == 0 or len(visit.repeated) < 2:
-        return skipped(rule, "there was no retry to look at: see tools.retry_429")
+        return skipped(rule, "there was no retry to check: see tools.retry_429")
     waited_s = visit.repeated[1].arrived - limited.replied
     text = f"{waited_s:.2f} s after a Retry-After of {session.options.retry_after_s} s"
     # 50 ms of grace: clients round, and clocks of two processes are not one.
@@ -78,24 +80,26 @@ def check_injected(session: Session) -> Iterator[Finding]:
         return
     broken = next((visit for visit in called if not visit.ok), None)
     if broken is not None:
-        yield failed("tools.error_survived", f"after an injected failure the wrapper {broken.answer.told}")
+        yield failed(
+            "tools.error_survived", f"after an injected failure the wrapper {broken.answer.description}"
+        )
     else:
-        yield passed("tools.error_survived", f"{called[0].answer.told} after an injected failure")
-    yield _not_retried(called)
+        yield passed("tools.error_survived", f"{called[0].answer.description} after an injected failure")
+    yield _check_not_retried(called)
 
 
 @dataclass(slots=True)
 class Injecting:
-    """Every call fails, as a failure rule of the task would have it."""
+    """Fails every call, like a failure rule of the task."""
 
     session: Session
     status: int
 
-    def __call__(self, run: StandInRun, call: SeenRequest, peer: Peer) -> ProxyReply | None:
+    def __call__(self, run: FakeRun, call: SeenRequest, peer: Peer) -> ProxyReply | None:
         return self.session.proxy.envelope(call.tool or "", self.status, INJECTED, Source.INJECTED, 0)
 
 
-def _not_retried(visits: list[Visit]) -> Finding:
+def _check_not_retried(visits: list[Visit]) -> Finding:
     rule = "tools.injected_not_retried"
     worst = max(visits, key=lambda visit: len(visit.repeated))
     tries = len(worst.repeated)
@@ -106,30 +110,30 @@ def _not_retried(visits: list[Visit]) -> Finding:
     if tries > MOST_LIKELY_DELIBERATE:
         return failed(rule, f"{tool} was called {tries} times with the same arguments")
     if tries == MOST_LIKELY_DELIBERATE:
-        text = f"{tool} was called once more with the same arguments: fine if the agent itself decided it"
+        text = f"{tool} was called once more with the same arguments: fine if the agent decided it"
         return warned(rule, text)
     return passed(rule, f"{tool} was called once")
 
 
 @dataclass(slots=True)
 class SlowFirst:
-    """The first call is answered late; what the wrapper does meanwhile is kept."""
+    """Answers the first call late, and records what the wrapper does meanwhile."""
 
     hold_s: float
     gave_up: str | None = None
     is_over: threading.Event = field(default_factory=threading.Event)
 
-    def __call__(self, run: StandInRun, call: SeenRequest, peer: Peer) -> ProxyReply | None:
+    def __call__(self, run: FakeRun, call: SeenRequest, peer: Peer) -> ProxyReply | None:
         if call.number == 1:
             self._hold(run, peer)
         elif not self.is_over.is_set() and call.what == run.calls[0].what:
             self.gave_up = self.gave_up or "the same call came again while the first was still open"
         return None
 
-    def _hold(self, run: StandInRun, peer: Peer) -> None:
+    def _hold(self, run: FakeRun, peer: Peer) -> None:
         started = time.monotonic()
         while self.gave_up is None and time.monotonic() - started < self.hold_s:
-            if run.is_answered.wait(LOOK_S):
+            if run.is_answered.wait(POLL_S):
                 self.gave_up = "the dispatch was answered while a tool call was still open"
             elif peer.is_gone():
                 self.gave_up = f"the tool call was given up after {time.monotonic() - started:.1f} s"
@@ -148,17 +152,18 @@ def check_slow(session: Session) -> Iterator[Finding]:
         yield failed(rule, slow.gave_up)
     elif not visit.ok:
         yield failed(
-            rule, f"after a reply that took {session.options.slow_s:g} s the wrapper {visit.answer.told}"
+            rule,
+            f"after a reply that took {session.options.slow_s:g} s the wrapper {visit.answer.description}",
         )
     else:
         yield passed(rule, f"a reply after {session.options.slow_s:g} s was waited for")
 
 
-class Later(NamedTuple):
-    """A call that came when one run alone had been let go on."""
+class LaterCall(NamedTuple):
+    """A call that came while only one run was released."""
 
-    of: StandInRun  # the run that was let go on last
-    to: StandInRun
+    of: FakeRun  # the run that was let go on last
+    to: FakeRun
     call: SeenRequest
 
 
@@ -174,19 +179,19 @@ class Gathering:
     size: int
     patience_s: float
     reply: ProxyReply
-    arrived: list[StandInRun] = field(default_factory=list)
+    arrived: list[FakeRun] = field(default_factory=list)
     together: int = 0  # how many were open at once
-    later: list[Later] = field(default_factory=list)
-    doubled: StandInRun | None = None  # got the same call twice, while its first was held
-    _released: list[StandInRun] = field(default_factory=list)
+    later: list[LaterCall] = field(default_factory=list)
+    doubled: FakeRun | None = None  # got the same call twice, while its first was held
+    _released: list[FakeRun] = field(default_factory=list)
     _moved: threading.Condition = field(default_factory=threading.Condition)
     _is_over: bool = False
 
-    def __call__(self, run: StandInRun, call: SeenRequest, peer: Peer) -> ProxyReply | None:
+    def __call__(self, run: FakeRun, call: SeenRequest, peer: Peer) -> ProxyReply | None:
         with self._moved:
             if call.number > 1:
                 if self._released:
-                    self.later.append(Later(self._released[-1], run, call))
+                    self.later.append(LaterCall(self._released[-1], run, call))
                 elif call.what == run.calls[0].what:
                     self.doubled = self.doubled or run
                 self._moved.notify_all()
@@ -202,12 +207,12 @@ class Gathering:
             self._moved.notify_all()
         return self.reply
 
-    def _wait_for_turn(self, run: StandInRun) -> None:
-        """Behind the first two that came, each of which has shown where its second try goes, or has ended."""
+    def _wait_for_turn(self, run: FakeRun) -> None:
+        """Wait until each of the first two runs has shown where its second try goes, or has ended."""
         place = next(at for at, each in enumerate(self.arrived) if each is run)
         until = time.monotonic() + self.patience_s
         while time.monotonic() < until and not self._is_turn_of(place):
-            self._moved.wait(LOOK_S)
+            self._moved.wait(POLL_S)
 
     def _is_turn_of(self, place: int) -> bool:
         before = self.arrived[: min(place, STAGES)]
@@ -218,8 +223,8 @@ class Gathering:
             for run in before
         )
 
-    def strayed(self) -> tuple[StandInRun, StandInRun] | None:
-        """A run whose second try went to another one, and that other one."""
+    def strayed(self) -> tuple[FakeRun, FakeRun] | None:
+        """A run whose second try went to another run, and that other run."""
         for of, to, call in self.later:
             if to is of or len([each for each in of.calls if each.what == of.calls[0].what]) > 1:
                 continue
@@ -230,10 +235,10 @@ class Gathering:
         return None
 
     def has_shown(self) -> bool:
-        """Whether a run went on calling while others were held: else where it would go is not known."""
+        """Whether a run made a call while others were held; otherwise it is unknown where its calls go."""
         return any(of is to for of, to, _ in self.later)
 
-    def _before(self, run: StandInRun) -> list[StandInRun]:
+    def _before(self, run: FakeRun) -> list[FakeRun]:
         place = next(at for at, each in enumerate(self._released) if each is run)
         return self._released[:place]
 
@@ -243,11 +248,11 @@ def check_runs(session: Session) -> Iterator[Finding]:
     gathering = Gathering(options.at_once, options.gather_s, busy(429, "rate_limited", options.retry_after_s))
     with ThreadPoolExecutor(options.at_once) as pool:
         visits = list(pool.map(lambda _: session.visit(gathering), range(options.at_once)))
-    yield _isolated(session, visits, gathering)
+    yield _check_isolated(session, visits, gathering)
     broken = next((visit for visit in visits if not visit.ok), None)
     if broken is not None:
-        text = f"of {len(visits)} dispatches at once, one was not served: the wrapper {broken.answer.told}"
-        yield failed("runs.concurrent", text)
+        what = f"of {len(visits)} dispatches at once, one was not served"
+        yield failed("runs.concurrent", f"{what}: the wrapper {broken.answer.description}")
     elif not gathering.arrived:
         yield passed("runs.concurrent", f"{len(visits)} dispatches at once were answered")
     elif gathering.together < len(visits):
@@ -257,8 +262,8 @@ def check_runs(session: Session) -> Iterator[Finding]:
         yield passed("runs.concurrent", f"{len(visits)} dispatches were worked on at the same time")
 
 
-def _isolated(session: Session, visits: list[Visit], gathering: Gathering) -> Finding:
-    """Every call of every visit so far counts, not only those that came at once."""
+def _check_isolated(session: Session, visits: list[Visit], gathering: Gathering) -> Finding:
+    """Checks every call of every visit so far, not only the concurrent ones."""
     rule = "runs.isolated"
     if session.proxy.mixed:
         return failed(rule, session.proxy.mixed[0])

@@ -1,7 +1,7 @@
-"""Async frameworks from sync handlers: one event loop for the process, on a thread of its own.
+"""Runs async code of sync handlers on one event loop for the process, on its own thread.
 
-A loop for each run would be simpler, but the clients of model providers keep connections that belong to the
-loop they were opened on; the next run would be handed one of a loop that is closed.
+A loop for each run would be simpler, but clients of model providers keep connections that belong to the loop
+on which they were opened; the next run would get a connection of a closed loop.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from .threads import run_async_in_thread
 T = TypeVar("T")
 
 
-class _OneLoop:
+class _SharedLoop:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -29,24 +29,24 @@ class _OneLoop:
             return self._loop
 
 
-_ONE_LOOP = _OneLoop()
+_SHARED_LOOP = _SharedLoop()
 
 
-def run_on_one_loop(coro_factory: Callable[[], Coroutine[Any, Any, T]]) -> T:
+def run_on_shared_loop(coro_factory: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run a coroutine to its end in the caller's context; its result, or what it raised.
 
     A caller that itself works on that loop (a tool that runs another agent) gets a thread instead: the loop
     cannot wait for itself.
     """
-    loop = _ONE_LOOP.get()
+    loop = _SHARED_LOOP.get()
     if asyncio._get_running_loop() is loop:
         return run_async_in_thread(coro_factory)
-    waiting = asyncio.run_coroutine_threadsafe(_started(coro_factory), loop)
+    waiting = asyncio.run_coroutine_threadsafe(_await_result(coro_factory), loop)
     try:
         return waiting.result()
     finally:
         waiting.cancel()  # for a caller that was interrupted; one that is done cannot be cancelled
 
 
-async def _started(coro_factory: Callable[[], Coroutine[Any, Any, T]]) -> T:
+async def _await_result(coro_factory: Callable[[], Coroutine[Any, Any, T]]) -> T:
     return await coro_factory()
