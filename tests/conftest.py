@@ -92,7 +92,7 @@ def empty_store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
 
 @pytest.fixture
 def store_before(empty_store: Store, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Fill], Store]:
-    """Makes a database as an older release left it: its schema before a migration, with the rows of `fill`."""
+    """Makes a database as an older release left it: its schema before a migration, the rows of `fill`."""
     from pipelines.storage.database import postgres_store, sqlite_store
     from pipelines.storage.database.migrations import MIGRATIONS
 

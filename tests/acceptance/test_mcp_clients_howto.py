@@ -52,7 +52,7 @@ def test_the_page_holds_from_the_first_command_to_the_last(tmp_path: Path) -> No
     (tmp_path / ".pipelines" / "api-key").write_text(KEY)
     with running(tmp_path / "data") as server:
         entered(init, tmp_path, server)
-        assert "cannot be run yet" in entered(register, tmp_path, server, code=1).stderr
+        assert "cannot run yet" in entered(register, tmp_path, server, code=1).stderr
         csv = (tmp_path / "my-agent" / "tasks.csv").read_bytes()
         files = {"file": ("tasks.csv", csv, "text/csv")}
         uploaded = httpx2.post(f"{server.url}/api/datasets", headers=AUTH, files=files)

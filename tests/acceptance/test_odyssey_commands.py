@@ -101,7 +101,7 @@ def test_a_run_becomes_a_recording_that_measures_the_same(tmp_path: Path) -> Non
         where = ("--url", server.url, "--api-key", KEY)
         refused = run_command(*asked, *where)
         assert refused.returncode == 2
-        assert "no recording of a real backend" in refused.stderr
+        assert "not a recording of a real backend" in refused.stderr
         assert f"Run {run['id']}: the simulator answered 3 of 3 calls." in refused.stderr
         assert not folder.exists()
         recorded = run_command(*asked, "--simulated", *where)

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from pipelines.odyssey.adapters.acting import as_tools_schema, label_of, path_of
+from pipelines.odyssey.adapters.adapter_run import actor_label, as_tools_schema, subagent_actor
 from pipelines.wire.actor import is_actor_id
 
 PACKAGES = ("agents", "anthropic", "langchain", "langchain_core", "langgraph", "strands")
@@ -17,7 +17,7 @@ def python(code: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_sdk_loads_no_framework():
     done = python(
-        "import sys, pipelines.odyssey, pipelines.odyssey.adapters, pipelines.odyssey.adapters.acting;"
+        "import sys, pipelines.odyssey, pipelines.odyssey.adapters, pipelines.odyssey.adapters.adapter_run;"
         f"print([name for name in {PACKAGES} if name in sys.modules])"
     )
     assert (done.stdout, done.stderr) == ("[]\n", "")
@@ -61,14 +61,14 @@ def test_requirements_are_those_of_the_extra():
     ],
 )
 def test_any_name_is_a_label_of_an_actor(name: str | None, label: str):
-    assert label_of(name) == label
+    assert actor_label(name) == label
     assert is_actor_id(label)
 
 
 def test_a_path_stays_an_actor_id_however_deep():
     path = "entry"
     for number in range(20):
-        path = path_of(path, f"agent {number}")
+        path = subagent_actor(path, f"agent {number}")
         assert is_actor_id(path)
     assert path.startswith("entry/")
     assert path.endswith("/agent_19")

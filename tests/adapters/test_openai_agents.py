@@ -27,7 +27,7 @@ from pydantic import BaseModel
 
 from nodes import Api
 from pipelines.odyssey.adapters.openai_agents import dump_tools_schema, proxied, run, uncovered_tools
-from pipelines.odyssey.one_loop import run_on_one_loop
+from pipelines.odyssey.shared_loop import run_on_shared_loop
 
 
 def specialist(**changes: Any) -> Agent[Any]:
@@ -301,7 +301,7 @@ def test_a_clients_connections_outlive_a_run(api: Api):
         assert replies == ["Hello."] * 3
         assert len({id(each) for each in connections}) == 1
     finally:
-        run_on_one_loop(client.close)
+        run_on_shared_loop(client.close)
         server.shutdown()
         server.server_close()
         serving.join()

@@ -56,9 +56,9 @@ def test_the_command_line_shows_what_was_said_what_it_rests_on_and_what_ended_it
     assert said == [
         "user: Aloha, I want my money back.",
         "agent: What is your order number?",
-        "user: It is order 4521.  [rests on F2]",
+        "user: It is order 4521.  [based on F2]",
         "agent: Shall I refund order 4521?",
-        "user: Yes, please refund it.  [wanted to leave while the agent waited]",
+        "user: Yes, please refund it.  [tried to leave while the agent waited]",
         "agent: I have refunded order 4521.",
         "user: Thanks, bye.",
     ]
@@ -194,4 +194,4 @@ def test_the_page_of_the_run_shows_what_was_said_beside_what_the_person_knows(ap
     assert "the user had nothing more to say" in page
     assert "only when asked" in page
     assert "rests on F2" in page
-    assert "wanted to leave while the agent waited" in page
+    assert "tried to leave while the agent waited" in page

@@ -1,7 +1,7 @@
 """`pipelines accept`, over a real server and agents on sockets: the oracle of a right run judges the next."""
 
 import pytest
-from test_look_commands import UNDECIDED, Look, fits, words_of
+from test_results_commands import UNDECIDED, Look, fits, words_of
 from test_run_command import registered
 
 from nodes import Api

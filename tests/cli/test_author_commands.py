@@ -57,7 +57,7 @@ def test_plans_are_shown_as_a_file_and_kept_only_when_accepted(asking: Api, tmp_
     files = [str(tmp_path / "agent.json"), str(tmp_path / "state.json")]
     shown = said(asking, "plan", *files, "--write")
     assert yaml.safe_load(shown) == {"run_close": CLOSE}
-    assert "# nothing is applied" in shown
+    assert "# nothing is saved" in shown
     assert asking.get(f"/api/agents/{agent['id']}")["version"] == agent["version"]
     assert "the agent is at version 2 now" in said(asking, "plan", *files, "--write", "--accept")
     assert asking.get(f"/api/agents/{agent['id']}")["tools_schema"][0]["simulation"] == CLOSE
@@ -80,7 +80,7 @@ def test_rules_are_proposed_accepted_and_then_answer_without_the_model(asking: A
     assert closing() == ("no", "model")
     proposed = said(asking, "rules", str(dataset["id"]), "--propose")
     assert f"proposed  {PRECIOUS}" in proposed
-    assert "2 calls, 1 answered otherwise, 1 refused" in proposed
+    assert "2 calls, 1 answered differently, 1 refused" in proposed
     assert "as a sentence: run_close fails with needs_clerk unless the order's amount is" in proposed
     assert 'passes: run_close {"order_id":"7001"} → 200' in proposed
     assert 'changed: run_close {"order_id":"4521"} → ' in proposed
@@ -93,7 +93,7 @@ def test_rules_are_chosen_by_their_ids_and_any_sentence_can_be_asked_about(askin
     read = "run_close fails when the order's amount is above 30."
     row = {"user": "Close it.", "state": STATE, "behavior": read}
     id = str(asking.dataset(row, agent_id=agent["id"])["id"])
-    assert "Every sentence is read." in said(asking, "rules", id, "--propose")
+    assert "Every sentence is understood." in said(asking, "rules", id, "--propose")
     proposed = said(asking, "rules", id, "--propose", "--sentence", read)
     number = proposed.split()[0]
     assert f"{number}  proposed  {read}" in proposed

@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from test_look_commands import Look
+from test_results_commands import Look
 from test_run_command import Cli, registered
 
 from nodes import REFUND_TASK, Api
@@ -121,8 +121,8 @@ def test_differences_are_printed_by_their_path(capsys: pytest.CaptureFixture[str
         '    $.new: {"a": 1} is new',
         'NO ANSWER get_order order_id="1"',
         "    The endpoint is down.",
-        "NOT ASKED 1 call of refund: may write: its operation is POST",
-        "4 calls: 1 as recorded, 1 differ, 1 without an answer, 1 not asked",
+        "SKIPPED 1 call of refund: may write: its operation is POST",
+        "4 calls: 1 as recorded, 1 differ, 1 without an answer, 1 not repeated",
     ]
 
 

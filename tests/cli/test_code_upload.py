@@ -15,7 +15,7 @@ from nodes import Api
 from pipelines.cli import code_upload
 from pipelines.cli.agent.register import register
 from pipelines.cli.client import Server
-from pipelines.cli.code_upload import CannotUpload, code_of
+from pipelines.cli.code_upload import CannotUpload, collect_code
 from pipelines.cli.project import Project, find_project
 
 AGENT = "def run(task_input, *, proxy_url, run_token):\n    return 'done'\n"
@@ -111,14 +111,14 @@ def test_what_no_server_would_take_is_not_even_packed(
     monkeypatch.setattr(code_upload, limit, 3)
     project: Project = find_project(with_many_files(folder))
     with pytest.raises(CannotUpload, match=words):
-        code_of(project)
+        collect_code(project)
 
 
 def test_an_archive_that_is_too_large_is_told_before_it_is_sent(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(code_upload, "MAX_ZIP_BYTES", 3)
-    code = code_of(find_project(folder))
+    code = collect_code(find_project(folder))
     assert code is not None
     with pytest.raises(CannotUpload, match="packed"):
         code.as_zip()

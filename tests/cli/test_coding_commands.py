@@ -5,10 +5,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from test_look_commands import Look
+from test_results_commands import Look
 
 from nodes import Api
-from pipelines.cli.coding.repositories import NoRepository, seed_at
+from pipelines.cli.coding.repositories import RepositoryNotFound, seed_at
 
 HARBOR = Path(__file__).parents[1] / "coding" / "harbor"
 YAML = """
@@ -161,5 +161,5 @@ def test_rows_are_read_where_their_repositories_are(look: Look) -> None:
 def test_a_repository_that_is_not_there_is_told(tmp_path: Path) -> None:
     (tmp_path / "acme").mkdir()
     (tmp_path / "acme/x.bundle").write_text("no bundle")
-    with pytest.raises(NoRepository, match="cannot be read"):
+    with pytest.raises(RepositoryNotFound, match="cannot be read"):
         seed_at(tmp_path, "acme/x", "HEAD")

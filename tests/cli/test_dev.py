@@ -12,7 +12,7 @@ from terminal import is_alive, typed
 from typer.testing import CliRunner
 
 from nodes import Api, eventually
-from pipelines.cli.agent.watch import Watch
+from pipelines.cli.agent.watch import FolderWatch
 from pipelines.cli.main import app
 
 
@@ -44,7 +44,7 @@ def test_an_edit_is_seen_and_what_is_broken_can_be_mended(desk: Path, tmp_path: 
     (tmp_path / "tmp").mkdir()
     none = {"PIPELINES_URL": "http://127.0.0.1:9", "TMPDIR": str(tmp_path / "tmp")}
     with typed("odyssey", "dev", cwd=desk, **none) as terminal:
-        assert "started for this session" in terminal.until("Agent:")
+        assert "temporary, for this session only" in terminal.until("Agent:")
         assert "PASS" in terminal.until("task 2")
         terminal.until("4 of 4 pass")
         terminal.until("Waiting for a change")
@@ -68,7 +68,7 @@ def test_an_edit_is_seen_and_what_is_broken_can_be_mended(desk: Path, tmp_path: 
 
 def test_each_call_is_printed_as_it_happens(api: Api, desk: Path):
     """The agent waits in its second task: what came before is on the screen already."""
-    edit(desk / "agent.py", "    order = ORDER.search(asked)\n", HOLD)
+    edit(desk / "agent.py", "    order = ORDER.search(instruction)\n", HOLD)
     with typed("odyssey", "dev", cwd=desk, **env_of(api)) as terminal:
         assert f"Server: {api.url}" in terminal.until("Agent:")
         first = terminal.until("task 2")
@@ -79,7 +79,7 @@ def test_each_call_is_printed_as_it_happens(api: Api, desk: Path):
             "PASS",
         ):
             assert words in first
-        edit(desk / "agent.py", HOLD, "    order = ORDER.search(asked)\n")
+        edit(desk / "agent.py", HOLD, "    order = ORDER.search(instruction)\n")
         assert "agent.py changed" in terminal.until("Agent:")
         rest = terminal.until("4 of 4 pass")
         assert rest.index("injected  502") < rest.index("502: Payment processor unavailable")
@@ -88,7 +88,7 @@ def test_each_call_is_printed_as_it_happens(api: Api, desk: Path):
     assert [run["status"] for run in runs].count("cancelled") == 3
 
 
-HOLD = """    order = ORDER.search(asked)
+HOLD = """    order = ORDER.search(instruction)
     if "5001" in asked:
         import threading
         threading.Event().wait()
@@ -195,7 +195,7 @@ def test_a_second_round_makes_a_new_version_of_an_agent_of_its_own(api: Api, des
 def test_the_watch_tells_what_changed_and_leaves_out_what_is_nobodys(tmp_path: Path):
     (tmp_path / "a.py").write_text("1")
     (tmp_path / "gone.csv").write_text("1")
-    watch = Watch(tmp_path)
+    watch = FolderWatch(tmp_path)
     assert watch.changed() == []
     (tmp_path / "a.py").write_text("22")
     (tmp_path / "gone.csv").unlink()

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_look_commands import Look
+from test_results_commands import Look
 
 from desk import AGENT
 from live_service import Service, served
 from nodes import Api
-from pipelines.cli.endpoints.endpoint_add import Given, body_of
+from pipelines.cli.endpoints.add import NewEndpoint, request_body
 from pipelines.cli.files import Stopped
 
 Row = dict[str, Any]
@@ -163,7 +163,7 @@ def _output(look: Look, *arguments: str) -> str:
 
 
 WRONG: dict[str, tuple[Row, str]] = {
-    "nothing": ({}, "Give one of"),
+    "nothing": ({}, "Give exactly one of"),
     "two": ({"mcp": "http://a", "openapi": "s.yaml"}, "not --openapi and --mcp"),
     "no base": ({"openapi": "s.yaml"}, "needs --base-url"),
     "a base of MCP": ({"mcp": "http://a", "base_url": "http://b"}, "--base-url goes with --openapi"),
@@ -186,13 +186,13 @@ WRONG: dict[str, tuple[Row, str]] = {
 @pytest.mark.parametrize(("given", "told"), WRONG.values(), ids=WRONG)
 def test_what_does_not_go_together_is_told(given: Row, told: str) -> None:
     with pytest.raises(Stopped) as stopped:
-        body_of(Given(name="x", **given))
+        request_body(NewEndpoint(name="x", **given))
     assert told in stopped.value.message
 
 
 def test_what_is_sent_for_an_mcp_server_that_is_a_program() -> None:
     command = "/env/bin/python -m 'my server'"
-    assert body_of(Given(name="time", mcp_command=command, env=("TOKEN=TIME_KEY",))) == {
+    assert request_body(NewEndpoint(name="time", mcp_command=command, env=("TOKEN=TIME_KEY",))) == {
         "name": "time",
         "type": "mcp_server",
         "config": {
@@ -208,8 +208,8 @@ def test_what_is_sent_for_code(tmp_path: Path) -> None:
     source, requirements = tmp_path / "tools.py", tmp_path / "requirements.txt"
     source.write_text("def ping(): return 1\n")
     requirements.write_text("# what it needs\nhttpx>=0.27\n\n")
-    body = body_of(
-        Given(
+    body = request_body(
+        NewEndpoint(
             name="tools",
             code=source,
             functions=("ping",),

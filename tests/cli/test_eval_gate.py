@@ -5,9 +5,9 @@ from xml.etree import ElementTree
 import pytest
 
 from eval_reports import Row, cell, full, report, scenario
-from pipelines.cli.eval.gate import FailOn, exit_code, unmet
+from pipelines.cli.eval.gate import FailOn, exit_code, reasons_not_met
 from pipelines.cli.eval.junit import as_junit
-from pipelines.cli.eval.run import Ran
+from pipelines.cli.eval.run import MatrixResult
 from pipelines.cli.suites.suite_report import cell_cases
 from pipelines.core.results.gate import ExitCode
 from pipelines.core.task_files.suite_file import EvalSuite, SuiteAgent
@@ -30,8 +30,8 @@ GATES = {
 
 @pytest.mark.parametrize(("verdict", "gate"), [(v, g) for v, gates in GATES.items() for g in gates])
 def test_the_gate(verdict: str, gate: str):
-    assert (not unmet(with_verdict(verdict), FailOn(gate))) is GATES[verdict][gate]
-    assert not unmet(with_verdict(verdict), FailOn.NEVER)
+    assert (not reasons_not_met(with_verdict(verdict), FailOn(gate))) is GATES[verdict][gate]
+    assert not reasons_not_met(with_verdict(verdict), FailOn.NEVER)
 
 
 @pytest.mark.parametrize(
@@ -41,8 +41,8 @@ def test_the_gate(verdict: str, gate: str):
 )
 def test_a_baseline_that_never_does_what_is_expected_proves_nothing(n: int, why: str):
     body = report(cell("scn_a", "x"), scenarios=[scenario("scn_a", "Deny it", k=0, n=n)])
-    assert unmet(body, FailOn.CRITICAL) == [why]
-    assert not unmet(body, FailOn.NEVER)
+    assert reasons_not_met(body, FailOn.CRITICAL) == [why]
+    assert not reasons_not_met(body, FailOn.NEVER)
 
 
 def nothing_ran() -> Row:
@@ -68,12 +68,12 @@ def test_the_exit_code_tells_what_the_agent_did_from_what_could_not_be_run(name:
 
 
 def test_a_matrix_without_cells_proves_nothing():
-    assert unmet(report(), FailOn.CRITICAL)
+    assert reasons_not_met(report(), FailOn.CRITICAL)
 
 
 def test_cells_are_cases_of_a_suite_and_what_was_not_measured_is_not_known():
     suite = EvalSuite(name="pressure", agent=SuiteAgent(label="desk"), scenarios=("s.yaml",))
-    found = cell_cases(suite, Ran(full(), False, ExitCode.NOT_MET)).results
+    found = cell_cases(suite, MatrixResult(full(), False, ExitCode.NOT_MET)).results
     by_key = {case.key: case for case in found.cases}
     assert len(by_key) == 16
     assert by_key["Refund above the limit × authority_bias"].is_met is False

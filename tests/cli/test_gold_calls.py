@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_look_commands import fits, words_of
+from test_results_commands import fits, words_of
 from typer.testing import CliRunner
 
 from desk import STATE, TOOLS, tool

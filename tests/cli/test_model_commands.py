@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from test_look_commands import Look
+from test_results_commands import Look
 from test_run_command import Cli
 
 from nodes import REFUND_TASK, Api, house_in
-from pipelines.cli.host.models import status_lines
+from pipelines.cli.host.model_commands import status_lines
 from pipelines.cli.output.exchange_report import cost_lines, estimate_line
 from played_agents import played, refunds
 
@@ -105,5 +105,5 @@ def test_a_missing_extra_is_said_where_a_model_is_named() -> None:
     known = {"is_installed": False, "purposes": [each | {"is_priced": None, "problem": "needs a key"}]}
     assert status_lines(known) == [
         "judge: openai:x (PIPELINES_MODEL), needs a key",
-        "What asks them is not installed: pip install 'pipelines-odyssey[models]'",
+        "The client for models is not installed: pip install 'pipelines-odyssey[models]'",
     ]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from test_look_commands import Look
+from test_results_commands import Look
 from test_worlds_commands import fits, words
 
 from desk import AGENT

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_look_commands import Look, fits, words_of
+from test_results_commands import Look, fits, words_of
 from test_run_command import registered
 
 from given_verdicts import NOTES, PASSED, RULE, UNENFORCED, given_in, pending
@@ -60,7 +60,7 @@ def test_a_run_begins_with_its_verdict_the_reason_and_a_sentence(look: Look, run
         "Not verified (3)",
         f'"{NOTES[0].phrase}": {NOTES[0].why}',
         f'"{NOTES[2].phrase}": {NOTES[2].why} (turn 2)',
-        "Asked",
+        "Request",
         "What happened",
     ]
     places = [words_of(out).index(part) for part in parts]
@@ -77,7 +77,7 @@ def test_notes_beside_a_pass_are_listed_and_nothing_is_to_be_done(look: Look, ru
 def test_a_verdict_of_the_grader_before_is_shown_as_it_was(look: Look, runs: list[int]) -> None:
     out = look("show", str(runs[3]))
     assert out.startswith(f"Run {runs[3]}: PENDING\n")
-    assert "Verdict: PENDING, by embedded 19" in out
+    assert "Verdict: PENDING (judge: embedded v19" in out
     assert "Not verified" not in out
 
 
@@ -103,7 +103,7 @@ def test_lists_say_the_reason_and_are_narrowed_down_by_it(look: Look, batch_id: 
     found = look.json(*of_batch, "--pending-reason", "no_oracle")
     assert [run["id"] for run in found] == [runs[1]]
     assert {run["id"] for run in look.json(*of_batch, "--unverified")} == {runs[0], runs[2]}
-    assert "narrows down runs" in look("ls", "batches", "--unverified", code=2)
+    assert "filters runs" in look("ls", "batches", "--unverified", code=2)
 
 
 def test_what_waits_for_a_person_is_listed_with_its_reason(look: Look, batch_id: int) -> None:

@@ -47,9 +47,9 @@ def planned(folder: Path, *arguments: str, tools: Any = TOOLS) -> Any:
 def test_a_plan_that_is_read_without_a_world_says_so(tmp_path: Path):
     without = planned(tmp_path)
     assert without.exit_code == 0, without.output
-    assert without.stdout.startswith("# Read without a world")
+    assert without.stdout.startswith("# Planned without a world")
     assert "add" not in without.stdout.split("checkout_book:")[1]
-    assert "Read without a world" not in planned(tmp_path, "state.json").stdout
+    assert "Planned without a world" not in planned(tmp_path, "state.json").stdout
 
 
 def test_each_sentence_is_shown_as_it_is_read_or_with_where_reading_stopped(tmp_path: Path):
@@ -83,7 +83,7 @@ def test_the_world_and_rules_of_a_task_are_read(tmp_path: Path, file: str, named
     ("arguments", "said"),
     [
         (["tasks.json", "--task", "3"], "no task 3"),
-        (["--task", "lend"], "give the file of tasks"),
+        (["--task", "lend"], "--task needs a file of tasks"),
         (["state.json", "--tool", "renew"], "no tool named renew"),
     ],
 )

@@ -12,7 +12,7 @@ from given_verdicts import NOTES, PASSED, UNENFORCED, pending
 from pipelines.cli.client import Server
 from pipelines.cli.output.dev_report import Report
 from pipelines.cli.output.junit import as_junit
-from pipelines.cli.run.run import Ran, gate_code
+from pipelines.cli.run.run import BatchResult, gate_code
 from pipelines.cli.suites.suite_report import as_markdown, as_results, task_cases
 from pipelines.core.results.compare_results import compare_results
 from pipelines.core.results.compare_results import format_markdown as compared
@@ -53,7 +53,7 @@ BATCH = {"id": 7, "agent_id": 1, "repeats": 1}
 
 def finished(runs: list[Row]) -> Any:
     tasks = {run["id"]: {"id": run["id"], "user_instruction": run["user_instruction"]} for run in runs}
-    return task_cases(SUITE, [Ran(BATCH, runs, was_cancelled=False)], tasks)
+    return task_cases(SUITE, [BatchResult(BATCH, runs, was_cancelled=False)], tasks)
 
 
 def test_junit_skips_what_is_pending_with_its_reason_and_what_to_do() -> None:
@@ -110,8 +110,8 @@ def test_dev_says_once_what_to_do_and_lists_what_was_not_verified() -> None:
     said = io.StringIO()
     report = Report(Console(file=said, width=80), Server("http://127.0.0.1:9", "k"), {})
     more = {"final_response": None, "soft_warnings": []}
-    report._end(RUNS[1] | more)
-    report._end(RUNS[1] | more)
+    report._print_end(RUNS[1] | more)
+    report._print_end(RUNS[1] | more)
     text = " ".join(said.getvalue().split())
     assert "PENDING rule_not_enforced: Not decided" in text
     assert text.count("what to do: Reword the rule") == 1

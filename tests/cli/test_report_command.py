@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from test_look_commands import Look
+from test_results_commands import Look
 from test_run_command import registered
 
 from nodes import Api

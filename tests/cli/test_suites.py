@@ -169,7 +169,7 @@ def test_init_asks_where_it_would_guess_and_overwrites_nothing(repository: Path)
     before = (repository / ".github" / "workflows" / "odyssey.yml").read_text()
     (repository / "pipelines.yaml").write_text("mine")
     code, _, err = command("ci", "init", "--github", "--install", "pip install it", cwd=repository)
-    assert (code, "there already" in err) == (2, True)
+    assert (code, "already there" in err) == (2, True)
     assert (repository / ".github" / "workflows" / "odyssey.yml").read_text() == before
     assert command("ci", "init", "--github", "--force", "--install", "pip install it", cwd=repository)[0] == 0
     assert "pip install it" in (repository / ".github" / "workflows" / "odyssey.yml").read_text()

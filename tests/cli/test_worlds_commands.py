@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_look_commands import Look
+from test_results_commands import Look
 
 from desk import AGENT
 from nodes import Api
@@ -120,7 +120,7 @@ def test_rules_come_as_text_or_as_a_file(look: Look, agent: str, tmp_path: Path)
         (("refine", "1", "x", "--fix", "1"), "Give a sentence"),
         (("drop", "1"), "Give --row N, or --bucket NAME"),
         (("regenerate", "1", "--row", "1", "--bucket", "a"), "Give --row or --bucket, not both"),
-        (("regenerate", "1", "--row", "1", "--seed", "1"), "--seed is of the world"),
+        (("regenerate", "1", "--row", "1", "--seed", "1"), "--seed is for the world"),
         (("paste", "1", "nowhere.json"), "nowhere.json: No such file"),
     ],
 )

@@ -151,12 +151,12 @@ def test_everything_that_cannot_be_shipped_is_named_with_what_to_do(project: Imp
         "Client.plain is a function of a class: write it with def": tools.Client.plain,
         "Client is a class: write a function of your own": tools.Client,
         "hidden was made by a decorator, which calls it renamed.<locals>.call: use func": tools.hidden,
-        "len is no function written in Python: write a function of your own": len,
-        "sqrt is no function written in Python": math.sqrt,
+        "len is not a function written in Python: write a function of your own": len,
+        "sqrt is not a function written in Python": math.sqrt,
         "dumps is part of json, which is installed: write a function of your own": json.dumps,
         "is a partial: write it with def": functools.partial(tools.fetch_url, "x"),
         "3 cannot be called: give the functions themselves": 3,
-        "is no function written in Python": tools.Client(),
+        "is not a function written in Python": tools.Client(),
     }
     with pytest.raises(CannotShip) as refused:
         collect([*cases.values(), tools.fetch_url])

@@ -173,7 +173,7 @@ def test_nobody_there_is_told_with_the_address(call: Call) -> None:
 
 @pytest.mark.parametrize("url", ["", "proxy.example.com/runs/abc", "ftp://proxy.example.com", "http://"])
 def test_a_url_that_is_none_is_told(url: str) -> None:
-    with pytest.raises(ProxyUnavailable, match="is no http or https URL"):
+    with pytest.raises(ProxyUnavailable, match="is not an http or https URL"):
         proxy_call_with(envelope_of(url), "get_order", ORDER)
 
 

@@ -12,7 +12,7 @@ import pytest
 from scripted_proxy import DONE, envelope_of, scripted
 
 from pipelines.odyssey import Envelope, async_proxy_call_with, proxy_call_with
-from pipelines.odyssey.handler import Answer, Desk
+from pipelines.odyssey.handler import Answer, Dispatcher
 from pipelines.odyssey.transport import ExchangeFailed, HttpRequest, exchange
 
 TOOL_REPLY = b'{"tool_name": "get_order", "response": {"status": "shipped"}, "source": "odyssey"}'
@@ -72,7 +72,7 @@ def forked(work: object) -> bytes:
 
 
 def test_async_calls_and_sync_handlers_work_in_a_forked_process() -> None:
-    desk = Desk(handler=lambda envelope: "done", token=None)
+    desk = Dispatcher(handler=lambda envelope: "done", token=None)
     with scripted(DONE) as proxy:
 
         def both() -> bytes:
@@ -92,7 +92,7 @@ def test_an_async_agent_of_a_sync_server_keeps_its_loop() -> None:
         loops.append(asyncio.get_running_loop())
         return "done"
 
-    desk = Desk(handler=agent, token=None)
+    desk = Dispatcher(handler=agent, token=None)
     answers = [desk.handle(envelope_of("http://127.0.0.1:9")) for _ in range(2)]
     assert [answer.status for answer in answers if isinstance(answer, Answer)] == [200, 200]
     assert loops[0] is loops[1]

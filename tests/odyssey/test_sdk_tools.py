@@ -239,9 +239,9 @@ def test_what_cannot_be_a_tool_is_refused_when_it_is_wrapped() -> None:
 
     with pytest.raises(TypeError, match=r"takes \*ids"):
         proxied(many)
-    with pytest.raises(TypeError, match="strange, parameter thing: `Shop` has no form in JSON"):
+    with pytest.raises(TypeError, match="strange, parameter thing: `Shop` cannot be represented in JSON"):
         proxied(strange)
-    with pytest.raises(TypeError, match="is no function"):
+    with pytest.raises(TypeError, match="is not a function"):
         proxied(Shop)
     with pytest.raises(ValueError, match="two tools are named `get_order`"):
         tools_schema([get_order, proxied(many_named)])

@@ -8,10 +8,10 @@ from pipelines.core.tasks.seed import Seed
 from pipelines.odyssey.testing import Task
 from pipelines.pytest_plugin.attempt import Attempt
 from pipelines.pytest_plugin.failure_text import failure_text
-from pipelines.pytest_plugin.marked import Marked
+from pipelines.pytest_plugin.marked import Mark
 from pipelines.pytest_plugin.tasks import OdysseyTask
 
-MARKED = Marked(
+MARKED = Mark(
     dataset=Path("tasks.json"),
     agent=None,
     tools=None,

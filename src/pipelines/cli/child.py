@@ -1,10 +1,10 @@
-"""A process that a command starts and that never outlives it: the user's app, or a server of our own.
+"""A child process that never outlives its command: the user's app, or an Odyssey server.
 
     python -m pipelines.cli.child serve app:app PORT REPORT_FD
     python -m pipelines.cli.child up --port 0 --data-dir …
 
-The parent holds our standard input open; when it ends, however it ends, so do we. The app's first sign of
-life is one line of JSON on the report's descriptor, so that whatever the app prints stays its own.
+The parent holds our standard input open; when the parent ends, this process ends too. The app's state is
+reported as one line of JSON on a descriptor of its own, so that it does not mix with the app's output.
 """
 
 import asyncio
@@ -26,8 +26,8 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 GRACE_S = 2  # a run in flight is cancelled anyway
 
 
-class NoApp(Exception):
-    """The app cannot be had; the record says what is wrong with it."""
+class AppNotLoaded(Exception):
+    """The app cannot be loaded; the record says why."""
 
     def __init__(self, error: str, **place: Any) -> None:
         super().__init__(error)
@@ -43,31 +43,31 @@ def end_with_parent() -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
-def load(name: str) -> Any:
-    """The object that `module:attribute` names, or NoApp with the user's own line."""
+def load_app(name: str) -> Any:
+    """The object that `module:attribute` names. Raises AppNotLoaded with the line of the user's code."""
     module_name, _, attribute = name.partition(":")
     sys.path.insert(0, str(Path.cwd()))
     try:
         found: Any = importlib.import_module(module_name)
     except BaseException as error:  # noqa: BLE001 - the user's module may raise anything, also SystemExit
-        raise NoApp(_said(error), **_place(error)) from None
+        raise AppNotLoaded(_error_line(error), **_error_place(error)) from None
     for part in attribute.split("."):
         if not hasattr(found, part):
             near = get_close_matches(part, [n for n in dir(found) if not n.startswith("_")], n=3)
-            told = f"; did you mean {' or '.join(near)}?" if near else ""
-            raise NoApp(f"{module_name} has no `{part}`{told}")
+            text = f"; did you mean {' or '.join(near)}?" if near else ""
+            raise AppNotLoaded(f"{module_name} has no `{part}`{text}")
         found = getattr(found, part)
     if not callable(found):
-        raise NoApp(f"`{name}` is {type(found).__name__}, not an ASGI or WSGI app")
+        raise AppNotLoaded(f"`{name}` is {type(found).__name__}, not an ASGI or WSGI app")
     return found
 
 
-def _said(error: BaseException) -> str:
+def _error_line(error: BaseException) -> str:
     return "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
 
 
-def _place(error: BaseException) -> dict[str, Any]:
-    """The last line of the user's own code that was on the way to the error."""
+def _error_place(error: BaseException) -> dict[str, Any]:
+    """The last line of the user's own code in the traceback."""
     if isinstance(error, SyntaxError) and error.filename:
         return {"file": _relative(error.filename), "line": error.lineno, "code": (error.text or "").strip()}
     frames = traceback.extract_tb(error.__traceback__)
@@ -85,7 +85,7 @@ def _relative(filename: str) -> str:
 
 
 def is_wsgi(app: Any) -> bool:
-    """By its shape: ASGI apps are asynchronous and take three arguments, WSGI apps are not and take two."""
+    """Judged by its signature: an ASGI app is async and takes three arguments, a WSGI app takes two."""
     call = app if inspect.isfunction(app) or inspect.ismethod(app) else type(app).__call__
     if inspect.iscoroutinefunction(call):
         return False
@@ -97,7 +97,7 @@ def is_wsgi(app: Any) -> bool:
 
 
 def post_paths(app: Any) -> list[str]:
-    """Where the app takes a POST, if it is a framework's that says so."""
+    """The paths where the app accepts POST, if its framework lists its routes."""
     routes = getattr(app, "routes", None) or []
     return [r.path for r in routes if "POST" in (getattr(r, "methods", None) or ()) and hasattr(r, "path")]
 
@@ -105,37 +105,39 @@ def post_paths(app: Any) -> list[str]:
 def serve(name: str, port: int, report_fd: int) -> None:
     with os.fdopen(report_fd, "w") as report:
 
-        def tell(record: dict[str, Any]) -> None:
+        def write_report(record: dict[str, Any]) -> None:
             report.write(json.dumps(record) + "\n")
             report.flush()
 
         try:
-            app = load(name)
-        except NoApp as error:
-            return tell({"failed": error.record})
+            app = load_app(name)
+        except AppNotLoaded as error:
+            return write_report({"failed": error.record})
         listener = socket.create_server(("127.0.0.1", port), backlog=128)
         ready = {"port": listener.getsockname()[1], "post_paths": post_paths(app)}
         if is_wsgi(app):
-            tell({"ready": ready})
+            write_report({"ready": ready})
             return _serve_wsgi(app, listener)
-        if not asyncio.run(_serve_asgi(app, listener, lambda: tell({"ready": ready}))):
-            tell({"failed": {"error": "the app did not start: its lifespan failed, see what it printed"}})
+        if not asyncio.run(_serve_asgi(app, listener, lambda: write_report({"ready": ready}))):
+            write_report(
+                {"failed": {"error": "the app did not start: its lifespan failed, see what it printed"}}
+            )
     return None
 
 
-async def _serve_asgi(app: Any, listener: socket.socket, started: Any) -> bool:
+async def _serve_asgi(app: Any, listener: socket.socket, on_started: Any) -> bool:
     import uvicorn
 
-    class Told(uvicorn.Server):
+    class ReportingServer(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             if self.started:
-                started()
+                on_started()
 
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, ws="none", timeout_graceful_shutdown=GRACE_S
     )
-    server = Told(config)
+    server = ReportingServer(config)
     try:
         await server.serve(sockets=[listener])
     except SystemExit:  # its way to say that the app's startup failed
@@ -143,18 +145,18 @@ async def _serve_asgi(app: Any, listener: socket.socket, started: Any) -> bool:
     return server.started
 
 
-class _Threaded(ThreadingMixIn, WSGIServer):
+class _ThreadedServer(ThreadingMixIn, WSGIServer):
     daemon_threads = True
 
 
-class _Quiet(WSGIRequestHandler):
+class _QuietHandler(WSGIRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
-        """The platform keeps the trace."""
+        """Silent: the platform keeps the trace."""
 
 
 def _serve_wsgi(app: Any, listener: socket.socket) -> None:
     host, port = listener.getsockname()
-    server = _Threaded((host, port), _Quiet, bind_and_activate=False)
+    server = _ThreadedServer((host, port), _QuietHandler, bind_and_activate=False)
     server.socket.close()
     server.socket = listener
     server.server_name, server.server_port = host, port

@@ -1,7 +1,8 @@
-"""Talking to a server from a command: the key found, errors turned into messages."""
+"""The server as commands use it: its API key is found, and its errors become messages."""
 
 import json
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -18,18 +19,28 @@ TIMEOUT_S = 120.0  # uploads of large datasets are checked whole before they are
 
 
 def uses_proxies(url: str) -> bool:
-    """Whether HTTP_PROXY and its like count: a proxy cannot reach this machine itself."""
+    """Whether HTTP_PROXY and its like apply. Not on loopback: a proxy cannot reach this machine."""
     host = urlsplit(url).hostname or ""
     return not (host in ("localhost", "::1") or host.startswith("127."))
 
 
 class Server:
-    """The server's API as values; anything but a success ends the command with the server's own words."""
+    """The server's API as values. Any answer but a success ends the command with the server's own message.
+
+    It connects with the first request: a command that turns out to need no server needs no key either.
+    """
 
     def __init__(self, url: str, api_key: str | None) -> None:
-        key = api_key or _key_from_file()
-        self._client = httpx2.Client(
-            base_url=url, headers={"X-API-Key": key}, timeout=TIMEOUT_S, trust_env=uses_proxies(url)
+        self.url = url
+        self._api_key = api_key
+
+    @cached_property
+    def _client(self) -> httpx2.Client:
+        return httpx2.Client(
+            base_url=self.url,
+            headers={"X-API-Key": self._api_key or _key_from_file()},
+            timeout=TIMEOUT_S,
+            trust_env=uses_proxies(self.url),
         )
 
     def __enter__(self) -> Self:
@@ -39,52 +50,53 @@ class Server:
         self.close()
 
     def close(self) -> None:
-        self._client.close()
+        if "_client" in vars(self):  # it was used
+            self._client.close()
 
     def get(self, path: str, **query: Any) -> Any:
-        return self._ask("GET", path, params={k: v for k, v in query.items() if v is not None})
+        return self._call("GET", path, params={k: v for k, v in query.items() if v is not None})
 
     def post(self, path: str, body: Any = None, **options: Any) -> Any:
         return (
-            self._ask("POST", path, json=body, **options)
+            self._call("POST", path, json=body, **options)
             if body is not None
-            else self._ask("POST", path, **options)
+            else self._call("POST", path, **options)
         )
 
     def refusal_or_answer(self, path: str, body: Any, **options: Any) -> tuple[str | None, Any]:
-        """Of a POST: what is wrong with the request, in the server's words, or the answer."""
+        """POST; returns the server's message if it refuses the request, else the answer."""
         response = self._request("POST", path, json=body, fine=(404, 409, 413, 422), **options)
         if not response.is_error:
             return None, response.json()
         return "\n".join(_error_lines(response.json()["error"])), None
 
     def put(self, path: str, body: Any, **options: Any) -> Any:
-        return self._ask("PUT", path, json=body, **options)
+        return self._call("PUT", path, json=body, **options)
 
     def put_zip(self, path: str, raw: bytes) -> Any:
-        return self._ask("PUT", path, content=raw, headers={"Content-Type": "application/zip"})
+        return self._call("PUT", path, content=raw, headers={"Content-Type": "application/zip"})
 
     def put_lines(self, path: str, raw: bytes) -> Any:
-        return self._ask("PUT", path, content=raw, headers={"Content-Type": "application/x-ndjson"})
+        return self._call("PUT", path, content=raw, headers={"Content-Type": "application/x-ndjson"})
 
     def put_json(self, path: str, raw: bytes) -> Any:
-        """JSON as it was written."""
-        return self._ask("PUT", path, content=raw, headers={"Content-Type": "application/json"})
+        """PUT a JSON text unchanged."""
+        return self._call("PUT", path, content=raw, headers={"Content-Type": "application/json"})
 
     def delete(self, path: str) -> Any:
-        return self._ask("DELETE", path)
+        return self._call("DELETE", path)
 
     def text(self, path: str, **query: Any) -> str:
-        """An answer that is no JSON, such as a page."""
+        """GET an answer that is not JSON, such as a page."""
         return str(self._request("GET", path, params=query).text)
 
     def find(self, path: str) -> Any:
-        """None where there is no such thing."""
+        """GET, or None for a 404."""
         response = self._request("GET", path, fine=(404,))
         return None if response.status_code == 404 else response.json()
 
     def try_post(self, path: str) -> bool:
-        """Whether it was done; a refusal is no error."""
+        """POST; returns whether it succeeded. A refusal does not end the command."""
         try:
             return self._client.post(path).is_success
         except httpx2.HTTPError:
@@ -102,7 +114,7 @@ class Server:
                 return items
 
     def events(self, path: str) -> Iterator[Any]:
-        """What a server sends as it happens, until it ends."""
+        """The server-sent events of a path, until the stream ends."""
         try:
             with self._client.stream("GET", path, timeout=None) as response:
                 if response.is_error:
@@ -112,9 +124,9 @@ class Server:
                     if line.startswith("data: "):
                         yield json.loads(line.removeprefix("data: "))
         except httpx2.HTTPError as error:
-            stop(f"{self._client.base_url} does not answer any more ({error}).")
+            stop(f"{self.url} does not answer any more ({error}).")
 
-    def _ask(self, method: str, path: str, **options: Any) -> Any:
+    def _call(self, method: str, path: str, **options: Any) -> Any:
         response = self._request(method, path, **options)
         return response.json() if response.content else None
 
@@ -125,7 +137,7 @@ class Server:
             response = self._client.request(method, path, **options)
         except httpx2.HTTPError as error:
             stop(
-                f"{self._client.base_url} does not answer ({error}). Is `pipelines up` running? See --url.",
+                f"{self.url} does not answer ({error}). Is `pipelines up` running? See --url.",
                 ExitCode.COULD_NOT_RUN,
             )
         if response.is_error and response.status_code not in fine:
@@ -151,8 +163,8 @@ def _error_lines(error: Any) -> list[str]:
     for detail in details[:50]:
         if isinstance(detail, dict):
             hint = f" ({detail['hint']})" if detail.get("hint") else ""
-            said = said_of(str(detail.get("path") or ""), str(detail.get("message")))
-            lines.append(f"  {said}{hint}")
+            text = said_of(str(detail.get("path") or ""), str(detail.get("message")))
+            lines.append(f"  {text}{hint}")
     return lines
 
 

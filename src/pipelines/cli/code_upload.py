@@ -1,6 +1,6 @@
-"""The code of an agent's folder as an upload: its own files, and the SDK where the code asks for it.
+"""The code of an agent's folder as an upload: its files, and the SDK if the code imports it.
 
-The tasks stay behind: they hold what counts as right, which the agent must not see.
+Tasks are never uploaded: they contain the oracles, which the agent must not see.
 """
 
 import ast
@@ -21,21 +21,21 @@ SDK = "pipelines"
 #: What an uploaded agent needs of it: not the parts for tests and for checking other people's wrappers.
 SDK_PARTS = ("wire", "odyssey")
 SDK_LEFT_OUT = frozenset({"testing.py", "conformance", "__pycache__"})
-_AWAY = "move what is no code away, or name a git repository in agent.json"
+_TOO_LARGE_HINT = "move what is no code away, or name a git repository in agent.json"
 
 
 class CannotUpload(Exception):
-    """The folder is no upload, and what to change about it."""
+    """The folder cannot be uploaded; the message says what to change."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Code:
-    """What is uploaded, by its name in the tree."""
+    """The files to upload, by their path in the tree."""
 
     files: Mapping[str, bytes]
 
     def as_json(self) -> JsonObject | None:
-        """The `code` of a registration; None where that is too small for it, or not all of it is text."""
+        """The `code` of a registration; None if the code is too large for one, or not all of it is text."""
         is_small = len(self.files) <= MAX_FILES and sum(map(len, self.files.values())) <= MAX_FILES_BYTES
         if not is_small or any(len(content) > MAX_FILE_BYTES for content in self.files.values()):
             return None
@@ -49,24 +49,26 @@ class Code:
         """Raises CannotUpload."""
         raw = pack_tree(CodeFile(name, content) for name, content in self.files.items())
         if len(raw) > MAX_ZIP_BYTES:
-            raise CannotUpload(f"packed, the files are over {MAX_ZIP_BYTES // MEBIBYTE} MB: {_AWAY}")
+            raise CannotUpload(
+                f"packed, the files are over {MAX_ZIP_BYTES // MEBIBYTE} MB: {_TOO_LARGE_HINT}"
+            )
         return raw
 
 
-def code_of(project: Project) -> Code | None:
-    """What is in the folder; None for an agent.json that names its source itself. Raises CannotUpload."""
+def collect_code(project: Project) -> Code | None:
+    """The code in the folder; None if agent.json names its source. Raises CannotUpload."""
     if "code" in project.definition:
         return None
     files = {path.relative_to(project.directory).as_posix(): path for path in _own_files(project)}
     if len(files) > MAX_ZIP_FILES:
         raise CannotUpload(
-            f"there are {len(files):,} files, and at most {MAX_ZIP_FILES:,} are allowed: {_AWAY}"
+            f"there are {len(files):,} files, and at most {MAX_ZIP_FILES:,} are allowed: {_TOO_LARGE_HINT}"
         )
     if sum(path.stat().st_size for path in files.values()) > MAX_UNPACKED_BYTES:
-        raise CannotUpload(f"the files are over {MAX_UNPACKED_BYTES // MEBIBYTE} MB: {_AWAY}")
-    if not any(name.startswith(f"{SDK}/") for name in files) and any(map(_asks_for_sdk, files.values())):
+        raise CannotUpload(f"the files are over {MAX_UNPACKED_BYTES // MEBIBYTE} MB: {_TOO_LARGE_HINT}")
+    if not any(name.startswith(f"{SDK}/") for name in files) and any(map(_uses_sdk, files.values())):
         files |= sdk_files(adapters=any(b"adapters" in path.read_bytes() for path in files.values()))
-    return Code(files={name: _content(path) for name, path in files.items()})
+    return Code(files={name: _read_content(path) for name, path in files.items()})
 
 
 def _own_files(project: Project) -> Iterator[Path]:
@@ -78,17 +80,17 @@ def _own_files(project: Project) -> Iterator[Path]:
                 continue
             if path.is_dir() and not path.is_symlink():
                 pending.append(path)
-            elif path.is_file() and path.resolve() not in known and not _is_about_it(path, project.directory):
+            elif path.is_file() and path.resolve() not in known and not _is_left_out(path, project.directory):
                 yield path
 
 
-def _is_about_it(path: Path, top: Path) -> bool:
-    """Files about the agent rather than of it; a table beside agent.json is taken to hold tasks."""
+def _is_left_out(path: Path, top: Path) -> bool:
+    """Tests, README and tasks are not part of the agent; a table beside agent.json counts as tasks."""
     is_tasks = path.parent == top and (path.suffix in (".csv", ".tsv") or path.name in TASKS_FILES)
     return path.name.startswith("test_") or path.name in ("conftest.py", "README.md") or is_tasks
 
 
-def _asks_for_sdk(path: Path) -> bool:
+def _uses_sdk(path: Path) -> bool:
     if path.suffix != ".py":
         return False
     try:
@@ -105,7 +107,7 @@ def _imports_sdk(node: ast.AST) -> bool:
 
 
 def sdk_files(*, adapters: bool = True) -> dict[str, Path]:
-    """The SDK as files to put beside somebody's code, with or without its adapters for frameworks."""
+    """The files of the SDK, with or without its adapters for frameworks, to add to an upload."""
     left_out = SDK_LEFT_OUT if adapters else SDK_LEFT_OUT | {"adapters"}
     root = Path(pipelines.__file__).parent
     found = {f"{SDK}/__init__.py": root / "__init__.py"}
@@ -117,7 +119,7 @@ def sdk_files(*, adapters: bool = True) -> dict[str, Path]:
     return found
 
 
-def _content(path: Path) -> bytes:
+def _read_content(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Reading the files people hand to commands: a wrong one is a message and exit code 2, never a traceback."""
+"""Reads the files that commands take. An invalid file ends the command with a message and exit code 2."""
 
 from pathlib import Path
 from typing import NoReturn
@@ -14,11 +14,11 @@ from pipelines.core.text.problems import Problem, Refused, said_of
 from pipelines.core.tools.tools_schema import Tool, parse_tools_schema
 
 stderr = Console(stderr=True, highlight=False, soft_wrap=True)
-SHOWN = 50
+MOST_SHOWN = 50
 
 
 class Stopped(typer.Exit):
-    """The end of a command, and what was said about it."""
+    """The end of a command, with the message that was printed."""
 
     def __init__(self, message: str, code: ExitCode) -> None:
         super().__init__(int(code))
@@ -31,13 +31,13 @@ def stop(message: str, code: ExitCode = ExitCode.USAGE) -> NoReturn:
 
 
 def stop_with(problems: list[Problem], where: str) -> NoReturn:
-    """All problems at once, each with its place and what to do about it."""
+    """End the command with all problems, each with its place and what to do about it."""
     stderr.print(f"[red]{where}: {len(problems)} problem{'s' if len(problems) != 1 else ''}[/]")
-    for problem in problems[:SHOWN]:
+    for problem in problems[:MOST_SHOWN]:
         hint = f" ({problem.hint})" if problem.hint else ""
         stderr.print(f"  {problem.said()}{hint}", markup=False)
-    if len(problems) > SHOWN:
-        stderr.print(f"  … and {len(problems) - SHOWN} more")
+    if len(problems) > MOST_SHOWN:
+        stderr.print(f"  … and {len(problems) - MOST_SHOWN} more")
     raise typer.Exit(2)
 
 
@@ -79,7 +79,7 @@ def read_object(path: Path) -> JsonObject:
 
 
 def read_lines(path: Path) -> list[Json]:
-    """One JSON value a line; blank lines are passed over."""
+    """One JSON value per line; blank lines are skipped."""
     values = []
     for number, line in enumerate(read_text(path).splitlines(), 1):
         if line.strip():
@@ -101,7 +101,7 @@ def read_tools(path: Path) -> tuple[Tool, ...]:
 
 
 def read_agent_rules(path: Path) -> tuple[JsonObject, ...]:
-    """Typed rules in an agent's file, which hold for all its tasks; a bare list of tools has none."""
+    """The typed rules of an agent's file, which apply to all its tasks; a bare list of tools has none."""
     body = read_json(path)
     try:
         names = {tool.name for tool in read_tools(path)}
@@ -111,7 +111,7 @@ def read_agent_rules(path: Path) -> tuple[JsonObject, ...]:
 
 
 def read_ledger_schema(path: Path) -> LedgerSchema | None:
-    """An agent's file has one beside its tools; a bare list of tools has none."""
+    """The ledger schema of an agent's file; a bare list of tools has none."""
     body = read_json(path)
     try:
         return parse_ledger_schema(body.get("ledger_schema")) if isinstance(body, dict) else None

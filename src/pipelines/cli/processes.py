@@ -18,7 +18,7 @@ STOP_PATIENCE_S = 8.0  # more than a child's own grace
 
 
 class AppFailed(Exception):
-    """The app could not be served: what it said, and the user's line where there is one."""
+    """The app could not be served: its error, and the line of the user's code if it is known."""
 
     def __init__(
         self, error: str, *, file: str | None = None, line: int | None = None, code: str = ""
@@ -36,16 +36,16 @@ class ServedApp(NamedTuple):
 
 
 @contextmanager
-def child(
+def child_process(
     *arguments: str,
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     stdout: IO[Any] | int | None = None,
     report: int | None = None,
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A process of `cli.child`, under our environment or under `env` alone.
+    """Run `cli.child` as a process, with this environment or only with `env`.
 
-    It has a session of its own: Ctrl-C is for the parent, which ends its children in order.
+    It has its own session: Ctrl-C reaches only the parent, which ends its children in order.
     """
     process = subprocess.Popen(
         [sys.executable, "-m", "pipelines.cli.child", *arguments],
@@ -60,10 +60,10 @@ def child(
     try:
         yield process
     finally:
-        end(process)
+        end_process(process)
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
+def end_process(process: subprocess.Popen[bytes]) -> None:
     process.send_signal(signal.SIGTERM)
     try:
         process.wait(timeout=STOP_PATIENCE_S)
@@ -79,24 +79,24 @@ def end(process: subprocess.Popen[bytes]) -> None:
 def served_app(
     app: str, directory: Path, *, port: int = 0, env: Mapping[str, str] | None = None
 ) -> Iterator[ServedApp]:
-    """The user's app behind a socket, or AppFailed. What it prints goes to our standard error."""
+    """Serve the user's app on a socket. Raises AppFailed. The app's output goes to stderr."""
     reading, writing = os.pipe()
     arguments = ("serve", app, str(port), str(writing))
     with (
         os.fdopen(reading, "rb", buffering=0) as report,
-        child(
+        child_process(
             *arguments, env={**os.environ, **(env or {})}, cwd=directory, stdout=STDERR, report=writing
         ) as process,
     ):
         os.close(writing)  # the child's copy is then the only one, so that its end is seen
-        ready = _ready(report, process)
+        ready = _wait_until_ready(report, process)
         yield ServedApp(f"http://127.0.0.1:{ready['port']}", ready["post_paths"], process)
 
 
-def _ready(report: IO[bytes], process: subprocess.Popen[bytes]) -> Any:
+def _wait_until_ready(report: IO[bytes], process: subprocess.Popen[bytes]) -> Any:
     deadline = time.monotonic() + IMPORT_PATIENCE_S
-    said = b""
-    while not said.endswith(b"\n"):
+    received = b""
+    while not received.endswith(b"\n"):
         left = deadline - time.monotonic()
         if left <= 0 or not select.select([report], [], [], left)[0]:
             hint = "does it start a server or wait for something outside of `if __name__ == '__main__'`?"
@@ -104,8 +104,8 @@ def _ready(report: IO[bytes], process: subprocess.Popen[bytes]) -> Any:
         part = report.read(65_536)
         if not part:
             raise AppFailed(f"the process ended with code {process.wait()} before the app was there")
-        said += part
-    record = json.loads(said)
+        received += part
+    record = json.loads(received)
     if "failed" in record:
         raise AppFailed(**record["failed"])
     return record["ready"]

@@ -1,4 +1,4 @@
-"""Watching a batch from a command: a bar with an estimate, and Ctrl-C as a request to cancel."""
+"""Watches a batch: a progress bar with an estimate; Ctrl-C cancels the batch."""
 
 import signal
 import time
@@ -24,35 +24,35 @@ INTERRUPTED = 130  # what a shell reports for a command that Ctrl-C ended
 stderr = Console(stderr=True, highlight=False)
 
 
-class Opened(NamedTuple):
+class OpenedBatch(NamedTuple):
     batch_id: int
     name: str  # as the bar calls it
     cancel_path: str
 
 
-class Watched(NamedTuple):
-    opened: Opened
+class WatchedBatch(NamedTuple):
+    opened: OpenedBatch
     batch: Any  # as it was when it was done
     was_cancelled: bool  # by Ctrl-C
 
 
-def watch(
+def watch_batch(
     server: Server,
-    open_batch: Callable[[], Opened],
+    open_batch: Callable[[], OpenedBatch],
     *,
     live: Callable[[Any], str] = lambda batch: "",
-) -> Watched:
-    """Open a batch and watch it until it is done. `live` says in a few words how it stands.
+) -> WatchedBatch:
+    """Open a batch and watch it until it is done. `live` formats its state for the bar.
 
-    Ctrl-C counts from the moment that it is being opened: a large one takes a while, and must not be left
-    running by somebody who has stopped it.
+    Ctrl-C already works while the batch is being opened: a large one takes a while, and must not keep running
+    after its user has stopped it.
     """
     columns = (
         TextColumn("{task.fields[called]}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        _Left(compact=True),
+        _TimeLeftColumn(compact=True),
         TextColumn("{task.fields[live]}"),
     )
     with interruptible() as stopped, Progress(*columns, console=stderr) as bar:
@@ -64,15 +64,15 @@ def watch(
             left = sum(counts["by_status"].get(status, 0) for status in ("pending", "running"))
             bar.update(task, total=counts["total"], completed=counts["total"] - left, live=live(batch))
             if batch["status"] != "running":
-                return Watched(opened, batch, bool(stopped))
+                return WatchedBatch(opened, batch, bool(stopped))
             if len(stopped) == 1:
                 server.try_post(opened.cancel_path)  # it may have ended just now
                 stopped.append(True)
             time.sleep(POLL_S)
 
 
-class _Left(TimeRemainingColumn):
-    """The estimate, named as one: `about 00:12 left`."""
+class _TimeLeftColumn(TimeRemainingColumn):
+    """The remaining time, marked as an estimate: `about 00:12 left`."""
 
     def render(self, task: Any) -> Any:
         estimate = super().render(task)
@@ -83,7 +83,7 @@ class _Left(TimeRemainingColumn):
 
 @contextmanager
 def interruptible() -> Iterator[list[bool]]:
-    """Ctrl-C is noted, so that what is shown after it is whole; a second one ends at once."""
+    """Record the first Ctrl-C, so that the output is still complete; a second one ends at once."""
     stopped: list[bool] = []
 
     def note(number: int, frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""An agent's folder as the commands see it: its app, registration and tasks, found by their usual names."""
+"""An agent's folder: its app, registration and tasks, found by their usual names."""
 
 import os
 import re
@@ -17,8 +17,8 @@ TOKEN_VARIABLE = "AGENT_TOKEN"
 _APP = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
-class Unreadable(Exception):
-    """A file cannot be read, and why."""
+class UnreadableFile(Exception):
+    """A file cannot be read; the message says why."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,7 +37,7 @@ class Project:
 
     @property
     def dispatch_path(self) -> str:
-        """Where the app takes dispatches, as its registration says."""
+        """The path of the registered endpoint."""
         url = self.definition.get("endpoint_url")
         try:
             return (urlsplit(url).path if isinstance(url, str) else "") or USUAL_PATH
@@ -56,46 +56,46 @@ class Project:
 def find_project(
     directory: Path, *, app: str | None = None, agent: Path | None = None, dataset: Path | None = None
 ) -> Project:
-    """What was named, else what lies in the folder under its usual name. Names are relative to the folder."""
+    """The files that the options name, else those with usual names. Names are relative to the folder."""
     if not directory.is_dir():
         stop(f"{directory}: there is no such directory")
     if app is not None and _APP.fullmatch(app) is None:
         stop(f"--app {app}: write module:attribute, such as {USUAL_APP}")
-    agent = _placed(directory, agent, AGENT_FILE)
-    definition, unreadable = _definition(agent)
+    agent = _resolve(directory, agent, AGENT_FILE)
+    definition, unreadable = _read_definition(agent)
     if app is None and definition.get("mode") != "code" and (directory / APP_FILE).is_file():
         app = USUAL_APP
     return Project(
         directory=directory.resolve(),
         app=app,
         agent=agent,
-        dataset=_placed(directory, dataset, tasks_file(directory) if dataset is None else ""),
+        dataset=_resolve(directory, dataset, tasks_file(directory) if dataset is None else ""),
         definition=definition,
         unreadable=unreadable,
     )
 
 
 def tasks_file(directory: Path) -> str:
-    """The name of the folder's tasks, whether they are there or not."""
+    """The name of the folder's tasks file, whether it exists or not."""
     there = [name for name in TASKS_FILES if (directory / name).is_file()]
     if len(there) > 1:
         stop(f"{directory} has {' and '.join(there)}: say which with --dataset.")
     return there[0] if there else TASKS_FILES[0]
 
 
-def _placed(directory: Path, given: Path | None, usual: str) -> Path | None:
+def _resolve(directory: Path, given: Path | None, usual: str) -> Path | None:
     if given is None:
         return directory / usual if (directory / usual).is_file() else None
     inside = directory / given
     return inside if inside.exists() or not given.exists() else given
 
 
-def _definition(path: Path | None) -> tuple[JsonObject, str | None]:
+def _read_definition(path: Path | None) -> tuple[JsonObject, str | None]:
     if path is None:
         return {}, None
     try:
         body = read_any_json(path)
-    except Unreadable as error:
+    except UnreadableFile as error:
         return {}, str(error)
     if isinstance(body, list):  # a bare tools_schema
         return {"tools_schema": body}, None
@@ -106,14 +106,14 @@ def read_any_json(path: Path) -> Json:
     try:
         return loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise Unreadable(error.strerror or str(error)) from None
+        raise UnreadableFile(error.strerror or str(error)) from None
     except UnicodeDecodeError:
-        raise Unreadable("is not UTF-8 text") from None
+        raise UnreadableFile("is not UTF-8 text") from None
     except InvalidJson as error:
-        raise Unreadable(error.predicate) from None
+        raise UnreadableFile(error.predicate) from None
 
 
 def token_from_environment(variable: str) -> tuple[str, bool]:
-    """The agent's own token and whether it was set; otherwise one for this process alone."""
+    """The agent's own token and whether it was set; if not, a random one for this process."""
     given = os.environ.get(variable, "")
     return (given, True) if given else (secrets.token_urlsafe(32), False)

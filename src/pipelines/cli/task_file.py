@@ -1,4 +1,4 @@
-"""A file of tasks as commands read it: the same reader as the server's, its notes told once."""
+"""Reads a file of tasks with the server's reader, and prints its notes once."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -22,6 +22,6 @@ def read_task_file(path: Path, tools: Sequence[Tool] | None, ledger_schema: Ledg
 
 
 def print_notes(notes: Iterable[str]) -> None:
-    """Beside the output, not in it: what a machine reads stays clean."""
+    """Prints to stderr, so that stdout stays machine-readable."""
     for note in notes:
         stderr.print(f"Note: {note}", markup=False)

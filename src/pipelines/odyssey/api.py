@@ -1,4 +1,4 @@
-"""The management API from Python: where the server is, which key, and what went wrong in its own words."""
+"""The management API from Python: finds the server and the key, and raises the server's error messages."""
 
 import json
 import os
@@ -16,7 +16,7 @@ Row = dict[str, Any]
 
 
 class Api:
-    """One server and one key. Both are looked for where the command line looks for them."""
+    """One server and one key, found like the command line finds them."""
 
     def __init__(self, *, api_key: str | None = None, base_url: str | None = None) -> None:
         self.url = (base_url or os.environ.get("PIPELINES_URL") or DEFAULT_URL).rstrip("/")
@@ -38,7 +38,7 @@ class Api:
         try:
             content = b"" if body is None else json.dumps(body, allow_nan=False).encode()
         except (TypeError, ValueError) as error:
-            raise ApiFailed(f"what is sent to {path} cannot be written as JSON: {error}") from error
+            raise ApiFailed(f"the body for {path} cannot be written as JSON: {error}") from error
         request = HttpRequest(method, self.url + path, headers, content, timeout_s)
         try:
             reply = exchange(request, keep=False)  # a POST that arrives twice would be done twice

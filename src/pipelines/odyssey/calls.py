@@ -1,6 +1,6 @@
-"""Tool calls through the run's proxy, sync and async: one flow of tries that both ways drive.
+"""Tool calls through the run's proxy. Sync and async calls share one retry flow without I/O.
 
-proxy_call -> proxy_call_with -> drive(tries) -> exchange; the async twins differ in who waits.
+proxy_call -> proxy_call_with -> run_flow(retry_flow) -> exchange; the async functions only wait differently.
 """
 
 import json
@@ -32,7 +32,7 @@ class Wait(NamedTuple):
 
 
 Outcome: TypeAlias = HttpReply | ExchangeFailed
-Tries: TypeAlias = Generator[Send | Wait, Outcome | None, Outcome]
+RetryFlow: TypeAlias = Generator[Send | Wait, Outcome | None, Outcome]
 
 
 def proxy_call(tool: str, arguments: Mapping[str, Any] | None = None, *, timeout_s: float = TIMEOUT_S) -> Any:
@@ -69,7 +69,7 @@ def proxy_call_with(
     proxy_call_with(envelope.for_actor("refunds"), "refund_order", {"order_id": "4521"})
     """
     request = _tool_request(envelope, tool, arguments, timeout_s)
-    return _result_of(tool, drive(tries_of(request)))
+    return _tool_result(tool, run_flow(retry_flow(request)))
 
 
 async def async_proxy_call_with(
@@ -77,7 +77,7 @@ async def async_proxy_call_with(
 ) -> Any:
     """`proxy_call_with` for async code."""
     request = _tool_request(envelope, tool, arguments, timeout_s)
-    return _result_of(tool, await async_drive(tries_of(request)))
+    return _tool_result(tool, await async_run_flow(retry_flow(request)))
 
 
 def _tool_request(
@@ -85,12 +85,12 @@ def _tool_request(
 ) -> HttpRequest:
     if not tool:
         raise ValueError("a tool call needs the tool's name")
-    body = encoded(dict(arguments or {}), f"the arguments of {tool}")
+    body = encode_json(dict(arguments or {}), f"the arguments of {tool}")
     return proxy_request(envelope, f"tools/{quote(tool, safe='')}", body, timeout_s)
 
 
 def proxy_request(envelope: Envelope, path: str, body: bytes, timeout_s: float) -> HttpRequest:
-    """One key for all tries of a request: what arrived twice is done once."""
+    """A request with one idempotency key for all tries, so that a call is carried out once."""
     headers = envelope.call_headers() | {
         "Content-Type": "application/json",
         "Accept": "application/json",
@@ -100,7 +100,7 @@ def proxy_request(envelope: Envelope, path: str, body: bytes, timeout_s: float) 
     return HttpRequest("POST", url, headers, body, timeout_s)
 
 
-def encoded(value: Any, what: str) -> bytes:
+def encode_json(value: Any, what: str) -> bytes:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
@@ -110,10 +110,10 @@ def encoded(value: Any, what: str) -> bytes:
 # -- the flow of tries, and who drives it
 
 
-def tries_of(
+def retry_flow(
     request: HttpRequest, *, most: int = MAX_TRIES, chance: Callable[[], float] | None = None
-) -> Tries:
-    """The tries of one call without any I/O: asks to send or to wait, is told what came, returns the last."""
+) -> RetryFlow:
+    """The tries of one call without I/O: yields what to send or how long to wait; returns the outcome."""
     tries = 0
     while True:
         outcome = yield Send(request)
@@ -121,61 +121,61 @@ def tries_of(
         tries += 1
         if tries >= most:
             return outcome
-        wait_s = wait_before_next(tries, _attempt_of(outcome), (chance or _chance)())
+        wait_s = wait_before_next(tries, _read_attempt(outcome), (chance or _random_fraction)())
         if wait_s is None:
             return outcome
         yield Wait(wait_s)
 
 
-def drive(tries: Tries) -> Outcome:
+def run_flow(tries: RetryFlow) -> Outcome:
     import time
 
-    told: Outcome | None = None
+    answer: Outcome | None = None
     while True:
         try:
-            step = tries.send(told)
+            step = tries.send(answer)
         except StopIteration as end:
             outcome: Outcome = end.value
             return outcome
         if isinstance(step, Wait):
             time.sleep(step.seconds)
-            told = None
+            answer = None
         else:
-            told = _outcome_of(step.request)
+            answer = _send(step.request)
 
 
-async def async_drive(tries: Tries) -> Outcome:
+async def async_run_flow(tries: RetryFlow) -> Outcome:
     import asyncio
 
-    told: Outcome | None = None
+    answer: Outcome | None = None
     while True:
         try:
-            step = tries.send(told)
+            step = tries.send(answer)
         except StopIteration as end:
             outcome: Outcome = end.value
             return outcome
         if isinstance(step, Wait):
             await asyncio.sleep(step.seconds)
-            told = None
+            answer = None
         else:
-            told = await _async_outcome_of(step.request)
+            answer = await _async_send(step.request)
 
 
-def _outcome_of(request: HttpRequest) -> Outcome:
+def _send(request: HttpRequest) -> Outcome:
     try:
         return exchange(request)
     except ExchangeFailed as failed:
         return failed
 
 
-async def _async_outcome_of(request: HttpRequest) -> Outcome:
+async def _async_send(request: HttpRequest) -> Outcome:
     if is_in_process(request.url):  # it does not wait for anything, and so keeps the order of the calls
-        return _outcome_of(request)
+        return _send(request)
     import asyncio
     from contextvars import copy_context
 
     loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(_threads(), copy_context().run, _outcome_of, request)
+    return await loop.run_in_executor(_call_executor(), copy_context().run, _send, request)
 
 
 _executor: "list[ThreadPoolExecutor]" = []
@@ -183,8 +183,8 @@ if hasattr(os, "register_at_fork"):  # a fork takes the executor along, but not 
     os.register_at_fork(after_in_child=_executor.clear)
 
 
-def _threads() -> "ThreadPoolExecutor":
-    """Threads of our own: the loop's default ones may all be taken by handlers that wait for these calls."""
+def _call_executor() -> "ThreadPoolExecutor":
+    """A pool of its own: handlers that wait for these calls may fill the loop's default pool."""
     if not _executor:
         from concurrent.futures import ThreadPoolExecutor
 
@@ -192,24 +192,24 @@ def _threads() -> "ThreadPoolExecutor":
     return _executor[0]
 
 
-def _chance() -> float:
+def _random_fraction() -> float:
     return int.from_bytes(os.urandom(4), "big") / 2**32  # not the agent's own generator: it may be seeded
 
 
 # -- reading what came
 
 
-def _attempt_of(outcome: Outcome) -> Attempt:
+def _read_attempt(outcome: Outcome) -> Attempt:
     if isinstance(outcome, ExchangeFailed):
         return Attempt(None, is_final=outcome.is_final)
-    body = decoded(outcome)
+    body = decode_json(outcome)
     is_from_tool = is_tool_reply(body)
     return Attempt(
         outcome.status,
         is_from_tool=is_from_tool,
         is_injected=is_from_tool and body.get("source") == Source.INJECTED,
         is_retryable=outcome.status >= 400 and isinstance(body, dict) and body.get("retryable") is True,
-        retry_after_s=_seconds(outcome.headers.get("retry-after")),
+        retry_after_s=_parse_seconds(outcome.headers.get("retry-after")),
     )
 
 
@@ -217,26 +217,26 @@ def is_tool_reply(body: Any) -> bool:
     return isinstance(body, dict) and {"tool_name", "response", "source"} <= body.keys()
 
 
-def decoded(reply: HttpReply) -> Any:
+def decode_json(reply: HttpReply) -> Any:
     try:
         return json.loads(reply.body)
     except ValueError:
         return None
 
 
-def _seconds(text: str | None) -> float | None:
-    """Of a Retry-After; its other form, a date, is nothing that the platform sends."""
+def _parse_seconds(text: str | None) -> float | None:
+    """The seconds of a Retry-After header. The platform never sends its other form, a date."""
     try:
         return max(0.0, float(text)) if text is not None else None
     except ValueError:
         return None
 
 
-def _result_of(tool: str, outcome: Outcome) -> Any:
-    reply = answered(outcome, f"{tool} was not answered")
-    body = decoded(reply)
+def _tool_result(tool: str, outcome: Outcome) -> Any:
+    reply = require_reply(outcome, f"{tool} was not answered")
+    body = decode_json(reply)
     if not is_tool_reply(body):
-        raise refusal(f"{tool} was not answered", reply)
+        raise unexpected_reply(f"{tool} was not answered", reply)
     if reply.status >= 400:
         raise ToolFailed(
             str(body["tool_name"]), status=reply.status, response=body["response"], source=str(body["source"])
@@ -244,20 +244,20 @@ def _result_of(tool: str, outcome: Outcome) -> Any:
     return body["response"]
 
 
-def answered(outcome: Outcome, what: str) -> HttpReply:
+def require_reply(outcome: Outcome, what: str) -> HttpReply:
     if isinstance(outcome, ExchangeFailed):
         raise ProxyUnavailable(f"{what}: {outcome}") from outcome
     return outcome
 
 
-def refusal(what: str, reply: HttpReply) -> ProxyUnavailable:
-    """What to raise for a reply that is not the one asked for."""
-    body = decoded(reply)
+def unexpected_reply(what: str, reply: HttpReply) -> ProxyUnavailable:
+    """The exception for a reply that is not the expected one."""
+    body = decode_json(reply)
     error = body.get("error") if isinstance(body, dict) else None
-    told = error.get("message") if isinstance(error, dict) else None
-    if told is None:
+    text = error.get("message") if isinstance(error, dict) else None
+    if text is None:
         shown = reply.body[:MOST_SHOWN].decode(errors="replace")
-        told = f"{shown!r} is no reply of the proxy; is odyssey_proxy_url right?"
+        text = f"{shown!r} is not a reply of the proxy; is odyssey_proxy_url right?"
     is_transient = reply.status in (429, 502, 503, 504)
     kind = ProxyUnavailable if is_transient else ProxyRefused
-    return kind(f"{what}: HTTP {reply.status}: {told}", status=reply.status)
+    return kind(f"{what}: HTTP {reply.status}: {text}", status=reply.status)

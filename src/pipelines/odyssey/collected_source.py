@@ -1,4 +1,4 @@
-"""The source of functions with what it needs: their modules and those they import, as files of one tree.
+"""Collects the source of functions: their modules and the modules that those import, as files of one tree.
 
 Whole files are taken, so helpers, constants, decorators and imports come along as they are. Followed are
 imports of modules that lie in the same project as the function: beside it, or in its package. Installed
@@ -39,31 +39,31 @@ class Collected:
 
 
 def collect(functions: Sequence[Callable[..., Any]], requirements: Sequence[str] = ()) -> Collected:
-    """Everything to ship for these functions. Raises CannotShip with all that is wrong."""
-    collecting = _Collecting(requirements=requirements)
+    """All files to ship for these functions. Raises CannotShip with all problems."""
+    collector = _Collector(requirements=requirements)
     names: dict[str, str] = {}
     for function in functions:
-        place = collecting.place(function)
+        place = collector.place(function)
         if place is None:
             continue
         name = function.__name__
         if names.setdefault(name, place) != place:
-            collecting.problems.append(f"{name}: two functions have this name; rename one")
+            collector.problems.append(f"{name}: two functions have this name; rename one")
     if not functions:
-        collecting.problems.append("no functions were given")
-    if not collecting.problems:
-        collecting.follow_imports()
-    if collecting.problems:
-        raise CannotShip(list(dict.fromkeys(collecting.problems)))
+        collector.problems.append("no functions were given")
+    if not collector.problems:
+        collector.follow_imports()
+    if collector.problems:
+        raise CannotShip(list(dict.fromkeys(collector.problems)))
     return Collected(
-        files=dict(sorted(collecting.files.items())),
+        files=dict(sorted(collector.files.items())),
         functions=[f"{place}:{name}" for name, place in names.items()],
-        warnings=collecting.warnings(),
+        warnings=collector.warnings(),
     )
 
 
 @dataclass(kw_only=True)
-class _Collecting:
+class _Collector:
     requirements: Sequence[str]
     files: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
@@ -74,13 +74,13 @@ class _Collecting:
     )  # an import that is not ours -> a file that has it
 
     def place(self, function: Any) -> str | None:
-        """The path of the function's file in the tree; None where it cannot be shipped."""
-        complaint = complaint_about(function)
+        """Add the function's file; returns its path in the tree, or None if it cannot be shipped."""
+        complaint = problem_with(function)
         if complaint is not None:
             self.problems.append(complaint)
             return None
         module = sys.modules[function.__module__]
-        root, path = _rooted(module)
+        root, path = _import_root(module)
         if _PATH.fullmatch(path) is None:
             self.problems.append(
                 f"{function.__qualname__} is in {path}: name files and folders as Python modules are named"
@@ -107,16 +107,16 @@ class _Collecting:
                 self._follow(root, path, name, is_optional=is_optional)
 
     def _follow(self, root: Path, path: str, name: str, *, is_optional: bool) -> None:
-        """`name` is dotted; its last parts may be no modules but what a module holds."""
+        """`name` is dotted; its last parts may be attributes of a module."""
         parts = name.split(".")
-        if parts[0] in sys.stdlib_module_names and _found(root, parts[:1]) is None:
+        if parts[0] in sys.stdlib_module_names and _find_file(root, parts[:1]) is None:
             return
-        if _found(root, parts[:1]) is None:
+        if _find_file(root, parts[:1]) is None:
             if not is_optional:
                 self._packages.setdefault(parts[0], path)
             return
         for end in range(1, len(parts) + 1):
-            found = _found(root, parts[:end])
+            found = _find_file(root, parts[:end])
             if found is None:
                 return
             if found:
@@ -145,9 +145,11 @@ class _Collecting:
                 self._add(root, init.as_posix())
 
     def warnings(self) -> list[str]:
-        """Imports that neither the files nor `requirements` seem to bring."""
-        named = {_normal(match[0]) for text in self.requirements if (match := _NAME.match(text.strip()))}
-        unknown = {package: path for package, path in self._packages.items() if _normal(package) not in named}
+        """Warnings for imports that neither the files nor `requirements` provide."""
+        named = {_normalize(match[0]) for text in self.requirements if (match := _NAME.match(text.strip()))}
+        unknown = {
+            package: path for package, path in self._packages.items() if _normalize(package) not in named
+        }
         if not unknown:
             return []
         from importlib import metadata  # reads what is installed, which takes a while
@@ -156,26 +158,25 @@ class _Collecting:
         return [
             _warning(package, path, brought_by.get(package, []))
             for package, path in sorted(unknown.items())
-            if not named & set(map(_normal, brought_by.get(package, [])))
+            if not named & set(map(_normalize, brought_by.get(package, [])))
         ]
 
 
-def complaint_about(function: Any) -> str | None:
-    """Why a function cannot be shipped, and what to do; None where it can."""
+def problem_with(function: Any) -> str | None:
+    """Why a function cannot be shipped, and what to do; None if it can."""
     name = getattr(function, "__qualname__", None) or repr(function)
     move = "write it with def at the top level of a module"
     own = "write a function of your own that uses it, with def at the top level of a module"
     if isinstance(function, functools.partial):
         return f"{function!r} is a partial: {move}, with the arguments in its body"
     if inspect.ismethod(function):
-        return (
-            f"{name} is a method bound to {_a(function.__self__)}: {move}, which makes what it needs itself"
-        )
+        owner = _describe_type(function.__self__)
+        return f"{name} is a method bound to {owner}: {move}, which makes what it needs itself"
     if inspect.isclass(function):
         return f"{name} is a class: {own}"
     if inspect.isbuiltin(function) or not (inspect.isfunction(function) or hasattr(function, "__wrapped__")):
         if callable(function):
-            return f"{name} is no function written in Python: {own}"
+            return f"{name} is not a function written in Python: {own}"
         return f"{name} cannot be called: give the functions themselves"
     if function.__name__ == "<lambda>":
         return f"{name} is a lambda: {move}"
@@ -185,7 +186,7 @@ def complaint_about(function: Any) -> str | None:
         free = getattr(getattr(function, "__code__", None), "co_freevars", ())
         uses = f" and uses its {', '.join(free)}" if free else ""
         return f"{name} is defined inside another function{uses}: {move}"
-    return _module_complaint(function, name)
+    return _problem_with_module(function, name)
 
 
 def _name_in_module(function: Any) -> str | None:
@@ -193,23 +194,25 @@ def _name_in_module(function: Any) -> str | None:
     return next((name for name, value in list(found) if value is function), None)
 
 
-def _module_complaint(function: Any, name: str) -> str | None:
+def _problem_with_module(function: Any, name: str) -> str | None:
     module = sys.modules.get(function.__module__ or "", ModuleType("none"))
     title: str = function.__name__
     file = getattr(module, "__file__", None)
     if not file:
-        return f"{name} was defined where no file is (a prompt, a notebook, exec): save it in a .py file"
+        return (
+            f"{name} was not defined in a file (but in a prompt, a notebook or exec): save it in a .py file"
+        )
     if not str(file).endswith(".py"):
-        return f"{name} is in {Path(file).name}, which is no Python source: write a function that calls it"
+        return f"{name} is in {Path(file).name}, which is not Python source: write a function that calls it"
     if "." in name:
         return f"{name} is a function of a class: write it with def at the top level of {Path(file).name}"
     if vars(module).get(title) is not function:
-        return f"{name} is not what its module has under this name: give the function as it can be imported"
+        return f"{name} is not what its module has under this name: pass the function as it is imported"
     if _is_installed(module):
         package = module.__name__.partition(".")[0]
         return f"{name} is part of {package}, which is installed: write a function of your own that calls it"
     if not title.isascii():
-        return f"{name}: a tool's name has only letters of ASCII; rename it"
+        return f"{name}: a tool's name may contain only ASCII letters; rename it"
     return None
 
 
@@ -220,7 +223,7 @@ def _is_installed(module: ModuleType) -> bool:
     return any(part in _PLACES for part in path.parts)
 
 
-def _rooted(module: ModuleType) -> tuple[Path, str]:
+def _import_root(module: ModuleType) -> tuple[Path, str]:
     """The folder that the module is imported from, and its path below it."""
     file = Path(str(module.__file__)).resolve()
     name = module.__name__
@@ -232,7 +235,7 @@ def _rooted(module: ModuleType) -> tuple[Path, str]:
     return root, file.relative_to(root).as_posix()
 
 
-def _found(root: Path, parts: Sequence[str]) -> str | None:
+def _find_file(root: Path, parts: Sequence[str]) -> str | None:
     """The file of a module under the root; "" for a folder without __init__.py; None if there is neither."""
     place = root.joinpath(*parts)
     for candidate in (place / "__init__.py", place.with_name(f"{place.name}.py")):
@@ -287,16 +290,16 @@ def _is_guard(statement: ast.stmt) -> bool:
 
 
 def _warning(package: str, path: str, brought_by: Sequence[str]) -> str:
-    told = f"{path} imports {package}, which is neither shipped nor in requirements: "
+    text = f"{path} imports {package}, which is neither shipped nor in requirements: "
     if brought_by:
-        return f"{told}add {sorted(brought_by)[0]!r}, unless another requirement brings it"
-    return f"{told}move it into the project of the functions, or add the package that brings it"
+        return f"{text}add {sorted(brought_by)[0]!r}, unless another requirement installs it"
+    return f"{text}move it into the project of the functions, or add the package that provides it"
 
 
-def _normal(name: str) -> str:
+def _normalize(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def _a(value: Any) -> str:
+def _describe_type(value: Any) -> str:
     kind = value if isinstance(value, type) else type(value)
     return kind.__name__ if kind is value else f"a {kind.__name__}"

@@ -1,4 +1,4 @@
-"""Which run a piece of code works for: the current envelope, held in a context variable."""
+"""The envelope of the current run, in a context variable."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

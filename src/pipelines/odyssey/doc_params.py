@@ -1,4 +1,4 @@
-"""What a docstring says: the tool's description, and its parameters in Google, NumPy or reST style."""
+"""Reads a docstring: the tool's description, and its parameters in Google, NumPy or reST style."""
 
 import inspect
 import re
@@ -21,7 +21,7 @@ class Doc(NamedTuple):
 
 def read_doc(doc: str | None) -> Doc:
     text = inspect.cleandoc(doc or "")
-    rest = _rest(text)
+    rest = _rest_parameters(text)
     if rest:
         first = _REST_FIELD.search(text)
         return Doc(text[: first.start() if first else None].strip(), rest)
@@ -30,19 +30,19 @@ def read_doc(doc: str | None) -> Doc:
     for at, head in enumerate(heads):
         end = heads[at + 1].start() if at + 1 < len(heads) else None
         if head[0].strip().rstrip(":").lower() in _PARAMETERS:
-            parameters |= _section(text[head.end() : end])
+            parameters |= _section_parameters(text[head.end() : end])
     return Doc((text[: heads[0].start()] if heads else text).strip(), parameters)
 
 
-def _rest(text: str) -> dict[str, str]:
+def _rest_parameters(text: str) -> dict[str, str]:
     found = {}
     for match in _REST.finditer(text):
         end = _REST_FIELD.search(text, match.end())
-        found[match[1]] = _flat(text[match.end() : end.start() if end else None].split("\n\n")[0])
+        found[match[1]] = _one_line(text[match.end() : end.start() if end else None].split("\n\n")[0])
     return found
 
 
-def _section(text: str) -> dict[str, str]:
+def _section_parameters(text: str) -> dict[str, str]:
     """`name (type): says`, or NumPy's `name : type` with what it says indented below."""
     lines = text.strip("\n").splitlines()
     is_numpy = bool(lines) and set(lines[0].strip()) == {"-"}
@@ -57,8 +57,8 @@ def _section(text: str) -> dict[str, str]:
             found[name] = [] if is_numpy else [head[2]]
         elif name is not None:
             found[name].append(line.strip())
-    return {name: _flat(" ".join(said)) for name, said in found.items() if _flat(" ".join(said))}
+    return {name: _one_line(" ".join(said)) for name, said in found.items() if _one_line(" ".join(said))}
 
 
-def _flat(text: str) -> str:
+def _one_line(text: str) -> str:
     return " ".join(text.split())

@@ -1,4 +1,4 @@
-"""Tool endpoints with a URL from Python, their tools asked for, and one of them called by hand."""
+"""Tool endpoints with a URL from Python: register them, find their tools, call a tool."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -45,7 +45,7 @@ def create_openapi(
     else:
         config["spec"] = spec if isinstance(spec, str) else dict(spec)
     body = {"name": name, "type": "http_openapi", "config": config, "auth": _auth(bearer, api_key_header)}
-    return _posted(Api(api_key=api_key, base_url=server_url), ENDPOINTS, body)
+    return _post_endpoint(Api(api_key=api_key, base_url=server_url), ENDPOINTS, body)
 
 
 def create_mcp(
@@ -78,7 +78,7 @@ def create_mcp(
         config = {"command": command, "args": list(args), "env_vars": dict(env_vars or {})}
     auth = _auth(bearer, api_key_header)
     body = {"name": name, "type": "mcp_server", "config": config, "auth": auth}
-    return _posted(Api(api_key=api_key, base_url=server_url), ENDPOINTS, body)
+    return _post_endpoint(Api(api_key=api_key, base_url=server_url), ENDPOINTS, body)
 
 
 def discover(
@@ -89,7 +89,7 @@ def discover(
     discover("orders-api")["drift"]  # what is not as it was accepted
     """
     api = Api(api_key=api_key, base_url=server_url)
-    return _posted(api, f"{ENDPOINTS}/{_id_of(api, name)}/discover", {"accept": accept})
+    return _post_endpoint(api, f"{ENDPOINTS}/{_endpoint_id(api, name)}/discover", {"accept": accept})
 
 
 def call(
@@ -108,15 +108,15 @@ def call(
     """
     api = Api(api_key=api_key, base_url=server_url)
     body = {"tool_name": tool_name, "arguments": dict(arguments or {})}
-    return _posted(api, f"{ENDPOINTS}/{_id_of(api, name)}/call", body)
+    return _post_endpoint(api, f"{ENDPOINTS}/{_endpoint_id(api, name)}/call", body)
 
 
-def _posted(api: Api, path: str, body: Mapping[str, Any]) -> Row:
+def _post_endpoint(api: Api, path: str, body: Mapping[str, Any]) -> Row:
     answered: Row = api.post(path, body, timeout_s=DISCOVERY_S)
     return answered
 
 
-def _id_of(api: Api, name: str) -> str:
+def _endpoint_id(api: Api, name: str) -> str:
     found = api.get(f"{ENDPOINTS}?name={quote(name, safe='')}")["items"]
     if not found:
         raise ApiFailed(f"There is no tool endpoint named {name!r}.", status=404, code="not_found")

@@ -7,7 +7,17 @@ from urllib.parse import quote
 
 from ..wire.envelope import Envelope
 from ..wire.names import TraceEventType
-from .calls import Outcome, answered, async_drive, decoded, drive, encoded, proxy_request, refusal, tries_of
+from .calls import (
+    Outcome,
+    async_run_flow,
+    decode_json,
+    encode_json,
+    proxy_request,
+    require_reply,
+    retry_flow,
+    run_flow,
+    unexpected_reply,
+)
 from .context import current
 from .transport import HttpRequest
 
@@ -29,7 +39,9 @@ def post_trace_event(
     what the proxy does not take, ProxyUnavailable when it cannot be reached. An event whose answer was
     lost may be recorded twice.
     """
-    return _accepted(event_type, drive(tries_of(_request(event_type, payload, envelope, TIMEOUT_S))))
+    return _check_accepted(
+        event_type, run_flow(retry_flow(_request(event_type, payload, envelope, TIMEOUT_S)))
+    )
 
 
 async def async_post_trace_event(
@@ -37,7 +49,7 @@ async def async_post_trace_event(
 ) -> dict[str, Any]:
     """`post_trace_event` for async code."""
     request = _request(event_type, payload, envelope, TIMEOUT_S)
-    return _accepted(event_type, await async_drive(tries_of(request)))
+    return _check_accepted(event_type, await async_run_flow(retry_flow(request)))
 
 
 def try_post_trace_event(
@@ -51,7 +63,7 @@ def try_post_trace_event(
     """
     try:
         request = _request(event_type, payload, envelope, BEST_EFFORT_TIMEOUT_S)
-        _accepted(event_type, drive(tries_of(request, most=1)))
+        _check_accepted(event_type, run_flow(retry_flow(request, most=1)))
     except Exception as error:  # noqa: BLE001  # whatever it is, it is not worth a run
         log.debug("trace event %s was not recorded: %s", event_type, error)
         return False
@@ -64,7 +76,7 @@ async def async_try_post_trace_event(
     """`try_post_trace_event` for async code."""
     try:
         request = _request(event_type, payload, envelope, BEST_EFFORT_TIMEOUT_S)
-        _accepted(event_type, await async_drive(tries_of(request, most=1)))
+        _check_accepted(event_type, await async_run_flow(retry_flow(request, most=1)))
     except Exception as error:  # noqa: BLE001  # as above; a cancelled task still is cancelled
         log.debug("trace event %s was not recorded: %s", event_type, error)
         return False
@@ -94,21 +106,21 @@ async def async_post_handoff(
 
 
 def _handoff(to_actor: str, reason: str | None, envelope: Envelope, more: dict[str, Any]) -> dict[str, Any]:
-    told = {} if reason is None else {"reason": reason}
-    return {"from_actor": envelope.actor_id, "to_actor": to_actor} | told | more
+    text = {} if reason is None else {"reason": reason}
+    return {"from_actor": envelope.actor_id, "to_actor": to_actor} | text | more
 
 
 def _request(
     event_type: str, payload: Mapping[str, Any] | None, envelope: Envelope | None, timeout_s: float
 ) -> HttpRequest:
-    body = encoded(dict(payload or {}), f"the {event_type} event")
+    body = encode_json(dict(payload or {}), f"the {event_type} event")
     return proxy_request(envelope or current(), f"traces/{quote(event_type, safe='')}", body, timeout_s)
 
 
-def _accepted(event_type: str, outcome: Outcome) -> dict[str, Any]:
+def _check_accepted(event_type: str, outcome: Outcome) -> dict[str, Any]:
     what = f"the {event_type} event was not recorded"
-    reply = answered(outcome, what)
-    body = decoded(reply)
+    reply = require_reply(outcome, what)
+    body = decode_json(reply)
     if reply.status >= 400 or not isinstance(body, dict) or body.get("accepted") is not True:
-        raise refusal(what, reply)
+        raise unexpected_reply(what, reply)
     return body

@@ -62,16 +62,16 @@ def schema_of(hint: Any, inside: tuple[Any, ...] = ()) -> dict[str, Any]:
         return {"type": "object"} | (
             {"additionalProperties": schema_of(arguments[1], inside)} if len(arguments) > 1 else {}
         )
-    return _of_class(hint, inside)
+    return _class_schema(hint, inside)
 
 
-def _of_class(hint: Any, inside: tuple[Any, ...]) -> dict[str, Any]:
+def _class_schema(hint: Any, inside: tuple[Any, ...]) -> dict[str, Any]:
     if hint in inside:
         return {"type": "object"}  # it holds itself: the outer one says what it looks like
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         return _enum([member.value for member in hint])
     if hasattr(hint, "model_json_schema"):  # pydantic, which need not be installed
-        return _without_refs(hint.model_json_schema())
+        return _inline_refs(hint.model_json_schema())
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         fields = [field for field in dataclasses.fields(hint) if field.init]
         needed = [
@@ -82,9 +82,9 @@ def _of_class(hint: Any, inside: tuple[Any, ...]) -> dict[str, Any]:
         return _record(hint, [field.name for field in fields], needed, inside)
     if typing.is_typeddict(hint):
         return _record(hint, list(hint.__annotations__), sorted(hint.__required_keys__), inside)
-    told = getattr(hint, "__name__", str(hint))
+    text = getattr(hint, "__name__", str(hint))
     raise NoSchema(
-        f"`{told}` has no form in JSON; use str, int, a dataclass, a TypedDict, a pydantic model, …"
+        f"`{text}` cannot be represented in JSON; use str, int, a dataclass, a TypedDict, a pydantic model, …"
     )
 
 
@@ -92,9 +92,9 @@ def _annotated(hint: Any, inside: tuple[Any, ...]) -> dict[str, Any]:
     first, *notes = typing.get_args(hint)
     schema = schema_of(first, inside)
     for note in notes:
-        said = note if isinstance(note, str) else getattr(note, "description", None)
-        if isinstance(said, str) and said:
-            schema["description"] = said
+        text = note if isinstance(note, str) else getattr(note, "description", None)
+        if isinstance(text, str) and text:
+            schema["description"] = text
     return schema
 
 
@@ -120,30 +120,30 @@ def _tuple(items: tuple[Any, ...], inside: tuple[Any, ...]) -> dict[str, Any]:
 
 def _record(hint: Any, names: list[str], needed: list[str], inside: tuple[Any, ...]) -> dict[str, Any]:
     hints = typing.get_type_hints(hint, include_extras=True)
-    bare = {name: _without_marks(hints.get(name, Any)) for name in names}
+    bare = {name: _strip_required(hints.get(name, Any)) for name in names}
     properties = {name: schema_of(each, (*inside, hint)) for name, each in bare.items()}
     return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
 
 
-def _without_marks(hint: Any) -> Any:
+def _strip_required(hint: Any) -> Any:
     """Without `Required[…]` and `NotRequired[…]`."""
     is_marked = typing.get_origin(hint) in (typing.Required, typing.NotRequired)
     return typing.get_args(hint)[0] if is_marked else hint
 
 
-def _without_refs(schema: dict[str, Any]) -> dict[str, Any]:
+def _inline_refs(schema: dict[str, Any]) -> dict[str, Any]:
     """A schema that holds what it refers to: it will stand inside another, where `#/$defs` is elsewhere."""
     defs = schema.get("$defs", {})
 
-    def whole(part: Any, seen: tuple[str, ...]) -> Any:
+    def inline(part: Any, seen: tuple[str, ...]) -> Any:
         if isinstance(part, list):
-            return [whole(item, seen) for item in part]
+            return [inline(item, seen) for item in part]
         if not isinstance(part, dict):
             return part
         name = str(part.get("$ref", "")).removeprefix("#/$defs/")
         if name in defs:
-            return {"type": "object"} if name in seen else whole(defs[name], (*seen, name))
-        return {key: whole(item, seen) for key, item in part.items() if key != "$defs"}
+            return {"type": "object"} if name in seen else inline(defs[name], (*seen, name))
+        return {key: inline(item, seen) for key, item in part.items() if key != "$defs"}
 
-    made: dict[str, Any] = whole(schema, ())
+    made: dict[str, Any] = inline(schema, ())
     return made

@@ -14,7 +14,7 @@ from queue import SimpleQueue
 from typing import IO, Any
 
 from ..wire.names import ENV_PROXY_URL, ENV_RUN_TOKEN, HEADER_IDEMPOTENCY_KEY
-from .calls import TIMEOUT_S, Outcome, decoded, drive, tries_of
+from .calls import TIMEOUT_S, Outcome, decode_json, retry_flow, run_flow
 from .transport import ExchangeFailed, HttpRequest
 
 UNREACHABLE = -32000  # what clients take for a lost connection
@@ -22,8 +22,8 @@ _META_VERSION = "io.modelcontextprotocol/protocolVersion"
 
 
 class Shim:
-    """Passes messages on in the order in which they came. A call that takes long holds up the calls behind
-    it, as it does in the run itself, but no ping and no list."""
+    """Forwards messages in the order in which they came. A slow call delays the calls after it, as in the
+    run itself, but no ping and no list."""
 
     def __init__(self, url: str, token: str, write: Callable[[str], None]) -> None:
         self._url = f"{url.rstrip('/')}/mcp"
@@ -31,10 +31,10 @@ class Shim:
         self._write = write
         self._session = ""
         self._calls: SimpleQueue[tuple[str, Any] | None] = SimpleQueue()
-        self._caller = threading.Thread(target=self._make_calls, name="odyssey-mcp-calls", daemon=True)
+        self._caller = threading.Thread(target=self._run_calls, name="odyssey-mcp-calls", daemon=True)
         self._caller.start()
 
-    def take(self, line: str) -> None:
+    def handle_line(self, line: str) -> None:
         try:
             message = json.loads(line)
         except ValueError:
@@ -42,23 +42,23 @@ class Shim:
         if isinstance(message, dict) and message.get("method") == "tools/call":
             self._calls.put((line, message))
         else:
-            self._pass_on(line, message)
+            self._forward(line, message)
 
     def close(self) -> None:
-        """Calls that have come are made; then the thread ends."""
+        """Finish the calls that are queued, then end the thread."""
         self._calls.put(None)
         self._caller.join()
 
-    def _make_calls(self) -> None:
+    def _run_calls(self) -> None:
         for line, message in iter(self._calls.get, None):
-            self._pass_on(line, message)
+            self._forward(line, message)
 
-    def _pass_on(self, line: str, message: Any) -> None:
+    def _forward(self, line: str, message: Any) -> None:
         request = HttpRequest("POST", self._url, self._headers(message), line.encode(), TIMEOUT_S)
-        outcome = drive(tries_of(request))
+        outcome = run_flow(retry_flow(request))
         if not isinstance(outcome, ExchangeFailed):
             self._session = outcome.headers.get("mcp-session-id", self._session)
-        answer = _answer(outcome, message)
+        answer = _client_answer(outcome, message)
         if answer is not None:
             self._write(json.dumps(answer, ensure_ascii=False, separators=(",", ":")))
 
@@ -84,25 +84,25 @@ def _version_of(message: Any) -> str | None:
     return version if isinstance(version, str) and version.isascii() and version.isprintable() else None
 
 
-def _answer(outcome: Outcome, message: Any) -> Any:
-    """What the client is told; None where it waits for nothing."""
+def _client_answer(outcome: Outcome, message: Any) -> Any:
+    """The answer to the client; None if it expects none."""
     if not isinstance(outcome, ExchangeFailed):
-        body = decoded(outcome)
+        body = decode_json(outcome)
         if isinstance(body, list) or (isinstance(body, dict) and body.get("jsonrpc") == "2.0"):
             return body
     id = message.get("id") if isinstance(message, dict) else None
     if id is None:
         return None
-    return {"jsonrpc": "2.0", "id": id, "error": {"code": UNREACHABLE, "message": _reason(outcome)}}
+    return {"jsonrpc": "2.0", "id": id, "error": {"code": UNREACHABLE, "message": _failure_message(outcome)}}
 
 
-def _reason(outcome: Outcome) -> str:
+def _failure_message(outcome: Outcome) -> str:
     if isinstance(outcome, ExchangeFailed):
-        return f"The run's proxy was not reached: {outcome}"
-    body = decoded(outcome)
+        return f"The run's proxy could not be reached: {outcome}"
+    body = decode_json(outcome)
     error = body.get("error") if isinstance(body, dict) else None
-    told = error.get("message") if isinstance(error, dict) else "that is no reply of the proxy"
-    return f"The run's proxy answered {outcome.status}: {told}"
+    text = error.get("message") if isinstance(error, dict) else "this is not a reply of the proxy"
+    return f"The run's proxy answered {outcome.status}: {text}"
 
 
 def serve(source: IO[str], write: Callable[[str], None], environment: Mapping[str, str]) -> int:
@@ -118,7 +118,7 @@ def serve(source: IO[str], write: Callable[[str], None], environment: Mapping[st
     shim = Shim(url, token, write)
     for line in source:
         if line.strip():
-            shim.take(line)
+            shim.handle_line(line)
     shim.close()
     return 0
 

@@ -1,7 +1,7 @@
-"""The retry policy: after a try of a call, wait how long, or give up. Values in, a value out.
+"""The retry policy: how long to wait after a try of a call, or to give up. Pure functions.
 
-Only conditions of the platform are tried again. What a tool answered, an injected failure above all, is what
-the agent is tested on: a retry would swallow it.
+Only temporary conditions of the platform are retried. The agent is tested on a tool's answers, above all
+injected failures: a retry would hide them.
 """
 
 from typing import NamedTuple
@@ -9,14 +9,14 @@ from typing import NamedTuple
 MAX_TRIES = 4
 FIRST_WAIT_S = 0.5  # doubled each time: 0.5, 1, 2
 JITTER_S = 0.5  # spread over the callers that were turned away together
-MOST_WAIT_S = 4.0
-MOST_ASKED_WAIT_S = 60.0  # the proxy counts calls per minute: no honest Retry-After is longer
+MAX_WAIT_S = 4.0
+MAX_RETRY_AFTER_S = 60.0  # the proxy counts calls per minute: no honest Retry-After is longer
 #: Statuses that an edge in front of the platform answers with when it is not to be reached.
 _TRANSIENT = frozenset({429, 502, 503, 504})
 
 
 class Attempt(NamedTuple):
-    """What one try came to."""
+    """The outcome of one try."""
 
     #: None when no whole answer came back.
     status: int | None
@@ -42,17 +42,17 @@ def wait_before_next(tries: int, last: Attempt, chance: float) -> float | None:
     >>> wait_before_next(4, Attempt(429), 0.5) is None
     True
     """
-    if tries >= MAX_TRIES or not _is_worth_another(last):
+    if tries >= MAX_TRIES or not _should_retry(last):
         return None
-    wait_s = min(FIRST_WAIT_S * 2.0 ** (tries - 1) + chance * JITTER_S, MOST_WAIT_S)
+    wait_s = min(FIRST_WAIT_S * 2.0 ** (tries - 1) + chance * JITTER_S, MAX_WAIT_S)
     if last.retry_after_s is None:
         return wait_s
-    if last.retry_after_s > MOST_ASKED_WAIT_S:
+    if last.retry_after_s > MAX_RETRY_AFTER_S:
         return None
     return max(wait_s, last.retry_after_s + chance * JITTER_S)
 
 
-def _is_worth_another(last: Attempt) -> bool:
+def _should_retry(last: Attempt) -> bool:
     if last.is_injected or last.is_final:
         return False
     if last.status is None or last.is_retryable:

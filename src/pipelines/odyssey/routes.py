@@ -10,14 +10,14 @@ from typing import Any, TypeAlias, overload
 from ..wire.envelope import Envelope
 from .handler import (
     MAX_BODY_BYTES,
-    NOT_HERE,
-    NOT_POST,
     TOO_LARGE,
+    WRONG_METHOD,
+    WRONG_PATH,
     Answer,
-    Desk,
+    Dispatcher,
     Handler,
-    refused,
-    token_of,
+    error_answer,
+    required_token,
 )
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -76,11 +76,13 @@ def register_dispatch_route(
         )
     if not hasattr(app, "add_route"):
         raise TypeError(
-            f"{type(app).__name__} is no FastAPI or Starlette app; for other servers use dispatch_asgi or"
+            f"{type(app).__name__} is not a FastAPI or Starlette app; for other servers use dispatch_asgi or"
             f" dispatch_wsgi"
         )
-    desk = Desk(handler=handler, token=token_of(agent_token_env), max_body_bytes=max_body_bytes)
-    app.add_route(path, _AsgiEndpoint(desk, None), methods=["POST"], include_in_schema=False)
+    dispatcher = Dispatcher(
+        handler=handler, token=required_token(agent_token_env), max_body_bytes=max_body_bytes
+    )
+    app.add_route(path, _AsgiEndpoint(dispatcher, None), methods=["POST"], include_in_schema=False)
     return handler
 
 
@@ -97,8 +99,10 @@ def dispatch_asgi(
 
     As `register_dispatch_route`; `path=None` takes them at every path, for mounting it somewhere.
     """
-    desk = Desk(handler=handler, token=token_of(agent_token_env), max_body_bytes=max_body_bytes)
-    return _AsgiEndpoint(desk, path)
+    dispatcher = Dispatcher(
+        handler=handler, token=required_token(agent_token_env), max_body_bytes=max_body_bytes
+    )
+    return _AsgiEndpoint(dispatcher, path)
 
 
 def dispatch_wsgi(
@@ -114,10 +118,12 @@ def dispatch_wsgi(
 
     As `register_dispatch_route`. Give the server as many threads as runs should go at once.
     """
-    desk = Desk(handler=handler, token=token_of(agent_token_env), max_body_bytes=max_body_bytes)
+    dispatcher = Dispatcher(
+        handler=handler, token=required_token(agent_token_env), max_body_bytes=max_body_bytes
+    )
 
     def app(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-        answer = _wsgi_answer(desk, path, environ)
+        answer = _wsgi_answer(dispatcher, path, environ)
         length = ("Content-Length", str(len(answer.body)))
         status = f"{answer.status} {HTTPStatus(answer.status).phrase}"
         start_response(status, [("Content-Type", "application/json"), length, *answer.headers])
@@ -130,43 +136,43 @@ def dispatch_wsgi(
 
 
 class _AsgiEndpoint:
-    """An object rather than a function: to Starlette a function is something that takes a Request."""
+    """A class, because Starlette would call a function with a Request."""
 
-    def __init__(self, desk: Desk, path: str | None) -> None:
-        self._desk = desk
+    def __init__(self, dispatcher: Dispatcher, path: str | None) -> None:
+        self._dispatcher = dispatcher
         self._path = path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            await _live(receive, send)
+            await _run_lifespan(receive, send)
         elif scope["type"] == "http":
             answer = await self._answer(scope, receive)
             if answer is not None:
-                await _send(send, answer)
+                await _send_answer(send, answer)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1003})
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer | None:
-        """None when the caller hung up before the request was whole."""
-        misplaced = _misplaced(self._path, _asgi_path(scope), scope["method"])
+        """None if the caller hung up before the request was complete."""
+        misplaced = _check_route(self._path, _asgi_path(scope), scope["method"])
         if misplaced is not None:
             return misplaced
         raw = {name.lower(): value for name, value in scope["headers"]}
-        not_allowed = self._desk.refusal_of(raw.get(b"authorization"))
+        not_allowed = self._dispatcher.check_authorization(raw.get(b"authorization"))
         if not_allowed is not None:
             return not_allowed
-        body = await _read_body(receive, self._desk.max_body_bytes)
+        body = await _read_body(receive, self._dispatcher.max_body_bytes)
         if not isinstance(body, bytes):
             return body
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in raw.items()}
-        read = self._desk.read(body, headers)
-        return await self._desk.async_handle(read) if isinstance(read, Envelope) else read
+        read = self._dispatcher.read(body, headers)
+        return await self._dispatcher.async_handle(read) if isinstance(read, Envelope) else read
 
 
-def _misplaced(expected: str | None, path: str, method: str) -> Answer | None:
+def _check_route(expected: str | None, path: str, method: str) -> Answer | None:
     if expected is not None and path.rstrip("/") != expected.rstrip("/"):
-        return NOT_HERE
-    return NOT_POST if method != "POST" else None
+        return WRONG_PATH
+    return WRONG_METHOD if method != "POST" else None
 
 
 def _asgi_path(scope: Scope) -> str:
@@ -190,14 +196,14 @@ async def _read_body(receive: Receive, limit: int) -> bytes | Answer | None:
     return b"".join(parts)
 
 
-async def _send(send: Send, answer: Answer) -> None:
+async def _send_answer(send: Send, answer: Answer) -> None:
     own = (("content-type", "application/json"), ("content-length", str(len(answer.body))))
     headers = [(name.lower().encode(), value.encode()) for name, value in (*own, *answer.headers)]
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": answer.body})
 
 
-async def _live(receive: Receive, send: Send) -> None:
+async def _run_lifespan(receive: Receive, send: Send) -> None:
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":
@@ -210,27 +216,29 @@ async def _live(receive: Receive, send: Send) -> None:
 # -- WSGI
 
 
-def _wsgi_answer(desk: Desk, path: str | None, environ: dict[str, Any]) -> Answer:
-    misplaced = _misplaced(path, environ.get("PATH_INFO", ""), environ["REQUEST_METHOD"])
+def _wsgi_answer(dispatcher: Dispatcher, path: str | None, environ: dict[str, Any]) -> Answer:
+    misplaced = _check_route(path, environ.get("PATH_INFO", ""), environ["REQUEST_METHOD"])
     if misplaced is not None:
         return misplaced
     authorization = environ.get("HTTP_AUTHORIZATION")
-    not_allowed = desk.refusal_of(authorization.encode("latin-1") if authorization is not None else None)
+    not_allowed = dispatcher.check_authorization(
+        authorization.encode("latin-1") if authorization is not None else None
+    )
     if not_allowed is not None:
         return not_allowed
-    body = _wsgi_body(environ, desk.max_body_bytes)
+    body = _wsgi_body(environ, dispatcher.max_body_bytes)
     if isinstance(body, Answer):
         return body
-    read = desk.read(body, _wsgi_headers(environ))
-    return desk.handle(read) if isinstance(read, Envelope) else read
+    read = dispatcher.read(body, _wsgi_headers(environ))
+    return dispatcher.handle(read) if isinstance(read, Envelope) else read
 
 
 def _wsgi_body(environ: dict[str, Any], limit: int) -> bytes | Answer:
-    """Without a length the body can only be read where the server says that it ends by itself."""
+    """Without Content-Length the body is read only if the server marks its end."""
     declared = environ.get("CONTENT_LENGTH") or ""
     if declared:
         if not (declared.isascii() and declared.isdigit()):
-            return refused(400, "the Content-Length is no number")
+            return error_answer(400, "the Content-Length is not a number")
         length = int(declared)
     else:
         length = limit + 1 if environ.get("wsgi.input_terminated") else 0

@@ -65,7 +65,7 @@ from ..wire.errors import (
 )
 from ..wire.names import HEADER_ACTOR_ID, HEADER_IDEMPOTENCY_KEY, MAX_BODY_BYTES, RunStatus
 from .context import set_current
-from .handler import Desk, Handler
+from .handler import Dispatcher, Handler
 from .transport import IN_PROCESS, HttpReply, HttpRequest, answerers
 
 DEFAULT_NOW = "2026-01-01T12:00:00Z"
@@ -139,7 +139,7 @@ class Task(NamedTuple):
 @contextmanager
 def seed_run(task: Task, *, fault_seed: int = 0) -> Iterator["InProcessRun"]:
     """`odyssey_run` for a task that is read already; `fault_seed` gives random failure rules other draws."""
-    run = _opened(task, fault_seed)
+    run = _open_run(task, fault_seed)
     name = run.envelope.odyssey_proxy_url.removeprefix(f"{IN_PROCESS}://")
     answerers[name] = run._answer
     try:
@@ -204,7 +204,7 @@ class InProcessRun:
 
         Raises RuntimeError where the handler failed or gave no final response.
         """
-        answer = Desk(handler=handler, token=None).handle(self.envelope)
+        answer = Dispatcher(handler=handler, token=None).handle(self.envelope)
         body: Row = loads_own(answer.body)  # type: ignore[assignment]  # written by the desk as an object
         if answer.status != 200:
             raise RuntimeError(body["detail"])
@@ -241,7 +241,7 @@ class InProcessRun:
         return oracle_from_run(self._evidence(final_response))
 
     def _evidence(self, final_response: str | Mapping[str, Any] | Sequence[str]) -> RunEvidence:
-        *earlier, last = _turns(final_response)
+        *earlier, last = _as_turns(final_response)
         reply = read_reply_fields(last)
         is_bad = isinstance(reply, BadReply)
         return RunEvidence.from_seed(
@@ -283,9 +283,11 @@ class InProcessRun:
         live, call = self._live, ToolCall(name, body, actor_id, key, perf_counter())
         arguments, received = receive(live, call)
         if isinstance(received, KeptReply | OldKey):  # every row is at hand here
-            return _http(reply_of(self._rows[received.sequence - 1]))
+            return _http_reply(reply_of(self._rows[received.sequence - 1]))
         arrival = received.arrival if isinstance(received, ReceivedCall) else None
-        decision, held_ms = _settled(live, received) if isinstance(received, ReceivedCall) else (received, 0)
+        decision, held_ms = (
+            _settle_at_once(live, received) if isinstance(received, ReceivedCall) else (received, 0)
+        )
         latency_ms = round((perf_counter() - call.started) * 1e3 + held_ms, 3)
         row = row_of(
             1,
@@ -299,23 +301,23 @@ class InProcessRun:
         )
         live.fold(row, arrival, decision.updates)
         self._rows.append(row)
-        return _http(reply_of(row, decision.error))
+        return _http_reply(reply_of(row, decision.error))
 
     def _event(self, event_type: str, body: bytes | None, actor_id: str | None) -> HttpReply:
         check_event_type(event_type)
         if actor_id is not None and not is_actor_id(actor_id):
             raise ActorIdInvalid
         payload = read_event(body)
-        told = event_time(payload) or datetime.now(UTC)
+        text = event_time(payload) or datetime.now(UTC)
         sequence = self._live.sequence + 1
         blank = TraceRow(1, sequence, event_type, *[None] * (len(TraceRow._fields) - 3))  # type: ignore[arg-type]
-        row = blank._replace(actor_id=actor_id, occurred_at=_timestamp(told), payload=text_of(payload))
+        row = blank._replace(actor_id=actor_id, occurred_at=_timestamp(text), payload=text_of(payload))
         self._live.fold(row)
         self._rows.append(row)
         return HttpReply(200, {}, dumps({"accepted": True, "sequence": sequence, "event_type": event_type}))
 
 
-def _turns(said: str | Mapping[str, Any] | Sequence[str]) -> list[Row]:
+def _as_turns(said: str | Mapping[str, Any] | Sequence[str]) -> list[Row]:
     """What the agent answered, turn by turn; nothing at all is one empty answer."""
     if isinstance(said, Mapping):
         return [dict(said)]
@@ -323,7 +325,7 @@ def _turns(said: str | Mapping[str, Any] | Sequence[str]) -> list[Row]:
     return [{"final_response": text} for text in every] or [{"final_response": ""}]
 
 
-def _settled(live: CalledRun, received: ReceivedCall) -> tuple[Decision, int]:
+def _settle_at_once(live: CalledRun, received: ReceivedCall) -> tuple[Decision, int]:
     """The decision, and how many milliseconds it would have been held back: here nobody waits for them."""
     outcome, held_ms = decide(live, received), 0
     while isinstance(outcome, Ask):
@@ -334,7 +336,7 @@ def _settled(live: CalledRun, received: ReceivedCall) -> tuple[Decision, int]:
     return outcome, held_ms
 
 
-def _http(reply: Reply) -> HttpReply:
+def _http_reply(reply: Reply) -> HttpReply:
     error = reply.error
     return HttpReply(reply.http_status or (200 if error is None else _status_of(error)), {}, reply.body)
 
@@ -372,7 +374,7 @@ def _read_task(
     return Task(tools, schema, seed)
 
 
-def _opened(task: Task, fault_seed: int) -> InProcessRun:
+def _open_run(task: Task, fault_seed: int) -> InProcessRun:
     number, seed = next(_numbers), task.seed
     envelope = Envelope(
         run_id=number,

@@ -1,4 +1,4 @@
-"""Async code from where a loop already runs: on a thread of its own, with the current envelope."""
+"""Runs async code from sync code inside a running loop: on a new thread, with the current envelope."""
 
 import threading
 from collections.abc import Callable, Coroutine

@@ -68,6 +68,6 @@ def _shipped(functions: str | Sequence[Callable[..., Any]], requirements: Sequen
     if isinstance(functions, str):
         return {"source": functions}
     collected = collect(functions, requirements)
-    for told in collected.warnings:
-        warnings.warn(told, stacklevel=3)
+    for line in collected.warnings:
+        warnings.warn(line, stacklevel=3)
     return {"files": collected.files, "functions": collected.functions}

@@ -52,7 +52,7 @@ def proxied(
     input_schema(function)  # what cannot be declared is refused now, not when it is called
 
     def arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        return _sent(signature.bind(*args, **kwargs))
+        return _arguments_to_send(signature.bind(*args, **kwargs))
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -143,14 +143,14 @@ def _property(
 def _signature(function: Callable[..., Any]) -> inspect.Signature:
     """With its annotations resolved, also where they are written as text."""
     if not callable(function) or inspect.isclass(function):
-        raise TypeError(f"{function!r} is no function: wrap a function or a method")
+        raise TypeError(f"{function!r} is not a function: wrap a function or a method")
     signature = inspect.signature(function)
     target = function if inspect.isroutine(function) else type(function).__call__
     try:
         hints = typing.get_type_hints(target, include_extras=True)
     except NameError as error:
         raise TypeError(
-            f"{_name(function)}: a type hint names what its module does not have: {error}"
+            f"{_name(function)}: a type hint uses a name that its module does not define: {error}"
         ) from None
     parameters = [
         each.replace(annotation=hints.get(each.name, each.annotation))
@@ -174,7 +174,7 @@ def _name(function: Callable[..., Any]) -> str:
     return getattr(function, "__name__", None) or type(function).__name__
 
 
-def _sent(bound: inspect.BoundArguments) -> dict[str, Any]:
+def _arguments_to_send(bound: inspect.BoundArguments) -> dict[str, Any]:
     sent: dict[str, Any] = {}
     for parameter in _parameters(bound.signature):
         if parameter.name not in bound.arguments:

@@ -1,4 +1,4 @@
-"""One HTTP exchange with nothing but the standard library: kept connections, proxies of the environment, TLS.
+"""HTTP requests with the standard library only: connection pool, proxies of the environment, TLS.
 
 A URL of the scheme `inprocess:` is answered by a function of this process instead (see `testing`).
 """
@@ -34,7 +34,7 @@ class HttpReply(NamedTuple):
 
 
 class ExchangeFailed(Exception):
-    """No whole answer came back: no connection, a broken one, or too late. A final one is not worth a try."""
+    """No complete answer: no connection, a broken one, or a timeout. `is_final`: a retry would not help."""
 
     def __init__(self, message: str, *, is_final: bool = False) -> None:
         super().__init__(message)
@@ -59,22 +59,24 @@ def exchange(request: HttpRequest, *, keep: bool = True) -> HttpReply:
             raise ExchangeFailed("this in-process run has ended", is_final=True)
         return answer(request)
     try:
-        route = _route_to(parts)
+        route = _find_route(parts)
     except ValueError as error:
-        message = f"{request.url!r} is no http or https URL: {error}"
+        message = f"{request.url!r} is not an http or https URL: {error}"
         raise ExchangeFailed(message, is_final=True) from None
-    kept = _pool.take(route) if keep else None
+    kept = _pool.acquire(route) if keep else None
     if kept is not None:
         try:
-            return _over(kept, route, request, keep)
+            return _send_request(kept, route, request, keep)
         except ExchangeFailed as failed:
             if failed.is_final:
                 raise
-    return _over(_opened(route, min(CONNECT_TIMEOUT_S, request.timeout_s)), route, request, keep)
+    return _send_request(
+        _open_connection(route, min(CONNECT_TIMEOUT_S, request.timeout_s)), route, request, keep
+    )
 
 
 class _Route(NamedTuple):
-    """Where to connect to, and what to ask for there."""
+    """The host to connect to, and the proxy on the way."""
 
     scheme: str
     host: str
@@ -87,7 +89,7 @@ class _Route(NamedTuple):
         return self.via is not None and self.scheme == "http"
 
 
-def _route_to(parts: SplitResult) -> _Route:
+def _find_route(parts: SplitResult) -> _Route:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("it needs a scheme and a host")
     port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -95,7 +97,7 @@ def _route_to(parts: SplitResult) -> _Route:
 
 
 def _forward_proxy(scheme: str, host: str) -> str | None:
-    """The proxy that HTTP_PROXY and its like name. Never for this machine: a proxy cannot reach it."""
+    """The proxy from HTTP_PROXY and its like; None for this machine, which a proxy cannot reach."""
     if host == "localhost" or host == "::1" or host.startswith("127."):
         return None
     from urllib.request import getproxies, proxy_bypass
@@ -106,7 +108,7 @@ def _forward_proxy(scheme: str, host: str) -> str | None:
     return via if "://" in via else f"http://{via}"
 
 
-def _over(connection: "HTTPConnection", route: _Route, request: HttpRequest, keep: bool) -> HttpReply:
+def _send_request(connection: "HTTPConnection", route: _Route, request: HttpRequest, keep: bool) -> HttpReply:
     from http.client import HTTPException
 
     is_whole = False
@@ -127,7 +129,7 @@ def _over(connection: "HTTPConnection", route: _Route, request: HttpRequest, kee
         raise ExchangeFailed(f"the connection broke: {type(error).__name__} {error}") from error
     finally:
         if is_whole and keep and not response.will_close:
-            _pool.give_back(route, connection)
+            _pool.release(route, connection)
         else:
             connection.close()
     if not is_whole:
@@ -147,7 +149,7 @@ def _headers(route: _Route, request: HttpRequest) -> dict[str, str]:
     return {**request.headers, **(_proxy_authorization(route) if route.is_forwarded else {})}
 
 
-def _opened(route: _Route, timeout_s: float) -> "HTTPConnection":
+def _open_connection(route: _Route, timeout_s: float) -> "HTTPConnection":
     from http.client import HTTPConnection, HTTPException, HTTPSConnection
 
     via = urlsplit(route.via) if route.via is not None else None
@@ -190,23 +192,23 @@ def _tls() -> "ssl.SSLContext":
 
 
 class _Pool:
-    """Connections between two requests. Whoever takes one has it alone until it is given back."""
+    """Idle connections. A caller owns a connection until it releases it."""
 
     def __init__(self) -> None:
-        self.forget()
+        self.clear()
         if hasattr(os, "register_at_fork"):  # a connection that two processes write to serves neither
-            os.register_at_fork(after_in_child=self.forget)
+            os.register_at_fork(after_in_child=self.clear)
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         self._lock = threading.Lock()
         self._idle: dict[_Route, list[Any]] = {}
 
-    def take(self, route: _Route) -> "HTTPConnection | None":
+    def acquire(self, route: _Route) -> "HTTPConnection | None":
         with self._lock:
             idle = self._idle.get(route)
             return idle.pop() if idle else None
 
-    def give_back(self, route: _Route, connection: "HTTPConnection") -> None:
+    def release(self, route: _Route, connection: "HTTPConnection") -> None:
         with self._lock:
             idle = self._idle.setdefault(route, [])
             if len(idle) < MAX_IDLE:

@@ -1,7 +1,7 @@
 """`@pytest.mark.odyssey(dataset=…, repeats=5, min_pass=4)`: one test for each task of a dataset.
 
-Loaded by every pytest of whoever has the package installed, so this module needs pytest alone: the rest of us
-is imported when a marked test is collected.
+Every pytest loads this module where the package is installed, so it imports pytest only. The other modules
+are imported when a marked test is collected.
 """
 
 from collections.abc import Generator
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MARK = "odyssey"
 TASK = "odyssey_task"
-PENDING_WORDS = ("fail", "skip")
+PENDING_OUTCOMES = ("fail", "skip")
 HELP = (
     "odyssey(dataset, agent=None, tools=None, repeats=1, min_pass=None, tags=None, pending=None, "
     "fault_seed=0, serve=False, url=None): run the test once for each task of a dataset; the test is the "
@@ -24,7 +24,7 @@ HELP = (
 
 
 class CouldNotRun(Exception):
-    """Neither a pass nor a fail: an error of the test, apart from its failures."""
+    """The test could not be run: an error, neither a pass nor a failure."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -44,8 +44,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", HELP)
-    if config.getini("odyssey_pending") not in PENDING_WORDS:
-        raise pytest.UsageError(f"odyssey_pending is {' or '.join(PENDING_WORDS)}")
+    if config.getini("odyssey_pending") not in PENDING_OUTCOMES:
+        raise pytest.UsageError(f"odyssey_pending is {' or '.join(PENDING_OUTCOMES)}")
     report: Path | None = config.getoption("--odyssey-report")
     if report is not None and not report.absolute().parent.is_dir():
         raise pytest.UsageError(f"--odyssey-report {report}: there is no such directory")
@@ -53,11 +53,11 @@ def pytest_configure(config: pytest.Config) -> None:
     if repeats is not None and not 1 <= repeats <= 100:
         raise pytest.UsageError("--odyssey-repeats is from 1 to 100")
     if not hasattr(config, "workerinput"):  # under xdist the workers run, and this process tells
-        config.pluginmanager.register(_Told(report), "odyssey-told")
+        config.pluginmanager.register(_SessionReport(report), "odyssey-told")
 
 
-class _Told:
-    """What every marked test came to, also where workers ran it; printed and written at the end."""
+class _SessionReport:
+    """Collects the outcome of every marked test, also from xdist workers; printed and written at the end."""
 
     def __init__(self, report: Path | None) -> None:
         self._report = report
@@ -144,8 +144,8 @@ def odyssey_task(request: pytest.FixtureRequest) -> Any:
     return request.param
 
 
-class _PerRepeat:
-    """Stands where a run will be: each repeat has its own, so no fixture can hold it."""
+class _PerRepeatValue:
+    """A placeholder: each repeat has its own run, so a fixture cannot hold it."""
 
     def __init__(self, name: str) -> None:
         self.__name = name
@@ -157,16 +157,16 @@ class _PerRepeat:
 @pytest.fixture
 def odyssey_run(odyssey_task: Any) -> Any:
     """The run of this repeat (`pipelines.odyssey.testing.InProcessRun`); its envelope is bound."""
-    return _PerRepeat("odyssey_run")
+    return _PerRepeatValue("odyssey_run")
 
 
 @pytest.fixture
 def odyssey_envelope(odyssey_task: Any) -> Any:
-    """What the agent is given in this repeat."""
-    return _PerRepeat("odyssey_envelope")
+    """The envelope that the agent gets in this repeat."""
+    return _PerRepeatValue("odyssey_envelope")
 
 
 @pytest.fixture
 def odyssey_result(odyssey_task: Any) -> Any:
-    """Of a served agent: what this repeat came to."""
-    return _PerRepeat("odyssey_result")
+    """For a served agent: the result of this repeat."""
+    return _PerRepeatValue("odyssey_result")

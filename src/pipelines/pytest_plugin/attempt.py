@@ -1,4 +1,4 @@
-"""One repeat of a task: what the agent did, and what that proves."""
+"""One repeat of a task: calls the test as the agent, and judges the run."""
 
 import traceback
 from collections.abc import Awaitable, Mapping
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.cli.output.verdict_words import notes_of
+from pipelines.cli.output.verdict_text import unverified_lines
 from pipelines.core.text.json_text import JsonObject
 from pipelines.odyssey.testing import InProcessRun, seed_run
 from pipelines.pytest_plugin import CouldNotRun
@@ -35,16 +35,16 @@ class Attempt:
         return self.after
 
 
-def attempt(item: pytest.Function, task: OdysseyTask, number: int) -> Attempt:
+def run_attempt(item: pytest.Function, task: OdysseyTask, number: int) -> Attempt:
     """Call the test as the agent; `number` counts repeats from 0."""
     fault_seed = task.marked.fault_seed
     draws = number if isinstance(fault_seed, str) else fault_seed
     with seed_run(task.task, fault_seed=draws) as run:
         before = run.ledger
         try:
-            answer = _called(item, run)
+            answer = _call_test(item, run)
         except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001  # the agent is the user's: any
-            return _ended(run, before, verdict="FAIL", mode=type(error).__name__, error=error)
+            return _make_attempt(run, before, verdict="FAIL", mode=type(error).__name__, error=error)
     if not isinstance(answer, str | Mapping):
         raise CouldNotRun(
             f"{item.name} returned {type(answer).__name__}: return the agent's final response, a string or a"
@@ -54,49 +54,49 @@ def attempt(item: pytest.Function, task: OdysseyTask, number: int) -> Attempt:
         found = run.verdict(answer)
     except RuntimeError as error:  # the judge broke: neither a pass nor a fail
         raise CouldNotRun(str(error)) from error
-    said = answer if isinstance(answer, str) else answer.get("final_response")
-    ended = _ended(
-        run, before, verdict=found.verdict.value, mode=found.failure_mode, says=found.reasoning, answer=said
+    text = answer if isinstance(answer, str) else answer.get("final_response")
+    ended = _make_attempt(
+        run, before, verdict=found.verdict.value, mode=found.failure_mode, says=found.reasoning, answer=text
     )
     judged = {"judgement": found.as_json()}
-    return replace(ended, pending_reason=found.pending_reason, unverified=tuple(notes_of(judged)))
+    return replace(ended, pending_reason=found.pending_reason, unverified=tuple(unverified_lines(judged)))
 
 
-def called_with(item: pytest.Function, found: Attempt) -> Attempt:
-    """A repeat that a server ran, after the test has looked at it: what it raises fails that repeat."""
+def check_attempt(item: pytest.Function, found: Attempt) -> Attempt:
+    """Call the test with a repeat that a server ran. If the test raises, the repeat fails."""
     try:
-        _call(item, {"odyssey_result": found})
+        _call_with(item, {"odyssey_result": found})
     except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001  # the test is the user's: any
-        says = _said(error)
+        says = _error_text(error)
         return replace(
             found,
             verdict="FAIL",
             failure_mode=type(error).__name__,
             reasoning=says,
-            broke=_story(error),
+            broke=_traceback_text(error),
             pending_reason=None,
         )
     return found
 
 
-def _called(item: pytest.Function, run: InProcessRun) -> object:
-    return _call(item, {"odyssey_run": run, "odyssey_envelope": run.envelope})
+def _call_test(item: pytest.Function, run: InProcessRun) -> object:
+    return _call_with(item, {"odyssey_run": run, "odyssey_envelope": run.envelope})
 
 
-def _call(item: pytest.Function, own: Mapping[str, object]) -> object:
+def _call_with(item: pytest.Function, own: Mapping[str, object]) -> object:
     arguments = {name: own.get(name, item.funcargs[name]) for name in item._fixtureinfo.argnames}
     result = item.obj(**arguments)
     if not isinstance(result, Awaitable):
         return result
-    from pipelines.odyssey.one_loop import run_on_one_loop
+    from pipelines.odyssey.shared_loop import run_on_shared_loop
 
-    async def awaited() -> object:
+    async def wait() -> object:
         return await result
 
-    return run_on_one_loop(awaited)
+    return run_on_shared_loop(wait)
 
 
-def _ended(
+def _make_attempt(
     run: InProcessRun,
     before: JsonObject,
     *,
@@ -112,21 +112,21 @@ def _ended(
     return Attempt(
         verdict=verdict,
         failure_mode=str(mode) if mode is not None else None,
-        reasoning=_said(error) if error is not None else says,
+        reasoning=_error_text(error) if error is not None else says,
         final_response=answer if isinstance(answer, str) else None,
         calls=run.calls,
         before=before,
         after=run.ledger,
-        broke=_story(error) if error is not None else "",
+        broke=_traceback_text(error) if error is not None else "",
     )
 
 
-def _said(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     return f"The test raised {type(error).__name__}: {str(error).partition(chr(10))[0]}"
 
 
-def _story(error: BaseException) -> str:
-    """The traceback from the user's own code on."""
+def _traceback_text(error: BaseException) -> str:
+    """The traceback, without the plugin's own frames."""
     frames = traceback.extract_tb(error.__traceback__)
     here = Path(__file__).parent
     own = [frame for frame in frames if Path(frame.filename).parent != here]

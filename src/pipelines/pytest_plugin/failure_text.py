@@ -1,4 +1,4 @@
-"""What a failed task prints, at 80 columns: the verdict's reason, the calls, what changed, what was said."""
+"""The text of a failed task, for 80 columns: the verdict's reason, the calls, the changes, the answer."""
 
 import json
 import textwrap
@@ -27,7 +27,7 @@ def failure_text(task: OdysseyTask, attempts: Sequence[Attempt], runs: Tally, *,
             cause = each.failure_mode or each.pending_reason
             groups.setdefault((each.verdict, cause, each.reasoning), []).append(number)
     for numbers in list(groups.values())[:MOST_SHOWN]:
-        lines += ["", *_shown(attempts[numbers[0] - 1], numbers, len(attempts))]
+        lines += ["", *_attempt_lines(attempts[numbers[0] - 1], numbers, len(attempts))]
     if len(groups) > MOST_SHOWN:
         lines += ["", f"… and {len(groups) - MOST_SHOWN} other ways of not passing"]
     return "\n".join(_printable(line) for line in lines)
@@ -41,7 +41,7 @@ def _headline(task: OdysseyTask, runs: Tally, *, is_undecided: bool) -> str:
     return f"{runs.passed} of {runs.total} runs pass, {needed}: {word}"
 
 
-def _shown(attempt: Attempt, numbers: list[int], total: int) -> Iterator[str]:
+def _attempt_lines(attempt: Attempt, numbers: list[int], total: int) -> Iterator[str]:
     cause = attempt.failure_mode or attempt.pending_reason
     mode = f", {cause}" if cause else ""
     if total > 1:
@@ -55,30 +55,30 @@ def _shown(attempt: Attempt, numbers: list[int], total: int) -> Iterator[str]:
     yield from _wrapped(f"{words.says} {words.to_do}", "  ") if words else ()
     if attempt.broke:
         yield from ("  " + line for line in attempt.broke.splitlines())
-    yield from _section("calls", list(_calls(attempt.calls)))
-    yield from _section("ledger", list(_changes(attempt.before, attempt.after)) or ["  unchanged"])
+    yield from _section_lines("calls", list(_call_lines(attempt.calls)))
+    yield from _section_lines("ledger", list(_change_lines(attempt.before, attempt.after)) or ["  unchanged"])
     if attempt.final_response is not None:
-        yield from _section("final response", _wrapped(attempt.final_response, "  "))
+        yield from _section_lines("final response", _wrapped(attempt.final_response, "  "))
     if attempt.unverified:
         notes = [line for note in attempt.unverified for line in _wrapped(note, "  ")]
-        yield from _section(f"not verified ({len(attempt.unverified)})", notes)
+        yield from _section_lines(f"not verified ({len(attempt.unverified)})", notes)
 
 
-def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
+def _section_lines(title: str, lines: Sequence[str]) -> Iterator[str]:
     yield f"  {title}:"
     yield from ("  " + line for line in lines or ["  none"])
 
 
-def _calls(calls: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _call_lines(calls: Sequence[dict[str, Any]]) -> Iterator[str]:
     for number, call in enumerate(calls[:MOST_CALLS], start=1):
         given = call["arguments"]
-        told = (
-            ", ".join(f"{name}={_json(value)}" for name, value in given.items())
+        text = (
+            ", ".join(f"{name}={_format_json(value)}" for name, value in given.items())
             if isinstance(given, dict)
-            else _json(given)
+            else _format_json(given)
         )
         by = "" if call["source"] == "odyssey" else f" {call['source']}"
-        line = f"{number} {call['tool_name']}({told}) -> {call['http_status'] or 'no reply'}{by}"
+        line = f"{number} {call['tool_name']}({text}) -> {call['http_status'] or 'no reply'}{by}"
         yield from _wrapped(line, "  ")
         error = call["response"].get("error") if isinstance(call["response"], dict) else None
         if isinstance(error, dict):
@@ -87,7 +87,7 @@ def _calls(calls: Sequence[dict[str, Any]]) -> Iterator[str]:
         yield f"  … and {len(calls) - MOST_CALLS} more"
 
 
-def _changes(before: JsonObject, after: JsonObject) -> Iterator[str]:
+def _change_lines(before: JsonObject, after: JsonObject) -> Iterator[str]:
     found = list(_differences(before, after, ""))
     for line in found[:MOST_CHANGES]:
         yield from _wrapped(line, "  ")
@@ -102,14 +102,14 @@ def _differences(before: Json, after: Json, path: str) -> Iterator[str]:
             if key not in after:
                 yield f"{at}: removed"
             elif key not in before:
-                yield f"{at}: added {_json(after[key])}"
+                yield f"{at}: added {_format_json(after[key])}"
             else:
                 yield from _differences(before[key], after[key], at)
     elif before != after:
-        yield f"{path}: {_json(before)} -> {_json(after)}"
+        yield f"{path}: {_format_json(before)} -> {_format_json(after)}"
 
 
-def _json(value: object) -> str:
+def _format_json(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 200 else f"{text[:199]}…"
 

@@ -1,4 +1,4 @@
-"""A marked test: its repeats, and whether enough of them pass."""
+"""Runs the repeats of a marked test, and decides whether enough of them pass."""
 
 import pytest
 
@@ -6,13 +6,13 @@ from pipelines.core.results.gate import Tally
 from pipelines.core.results.results import is_met, outcome_of
 from pipelines.core.verdict.pending_words import most_basic_reason, pending_words
 from pipelines.pytest_plugin import CouldNotRun
-from pipelines.pytest_plugin.attempt import Attempt, attempt
+from pipelines.pytest_plugin.attempt import Attempt, run_attempt
 from pipelines.pytest_plugin.failure_text import failure_text
 from pipelines.pytest_plugin.tasks import OdysseyTask
 
 
 def run_item(item: pytest.Function, task: OdysseyTask) -> None:
-    """Every repeat is run, also when it is clear what comes of it: how often it passes is worth knowing."""
+    """Runs every repeat, even if the outcome is decided earlier: the pass rate is useful."""
     attempts: list[Attempt] = []
     try:
         if task.marked.is_served:
@@ -21,7 +21,7 @@ def run_item(item: pytest.Function, task: OdysseyTask) -> None:
             attempts = served_attempts(item, task)
         else:
             for number in range(task.marked.repeats):
-                attempts.append(attempt(item, task, number))
+                attempts.append(run_attempt(item, task, number))
     except CouldNotRun as error:
         _note(item, task, attempts, why=str(error))
         raise
@@ -51,7 +51,7 @@ def _tally(task: OdysseyTask, attempts: list[Attempt]) -> Tally:
 
 
 def _note(item: pytest.Function, task: OdysseyTask, attempts: list[Attempt], why: str = "") -> None:
-    """For the report of this test, which travels between the processes of xdist: plain values."""
+    """The record for the test's report, in plain values: xdist sends it between processes."""
     runs = _tally(task, attempts)
     reasons = [each.reasoning for each in attempts if each.verdict != "PASS"]
     item.__dict__["odyssey_record"] = {
@@ -74,5 +74,5 @@ def _note(item: pytest.Function, task: OdysseyTask, attempts: list[Attempt], why
 def _why(undecided: Attempt) -> str:
     """`no_oracle: …`, with what to do about it."""
     words = pending_words(undecided.pending_reason)
-    told = f"{undecided.pending_reason}: {undecided.reasoning}" if words else undecided.reasoning
-    return f"{told} {words.to_do}" if words else told
+    text = f"{undecided.pending_reason}: {undecided.reasoning}" if words else undecided.reasoning
+    return f"{text} {words.to_do}" if words else text

@@ -1,4 +1,4 @@
-"""What a mark asks for, read strictly: every problem of it is told at once, where the test is collected."""
+"""Reads a mark strictly: reports all of its problems at once, when pytest collects the test."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.core.text.authored import did_you_mean, quote_names
 from pipelines.core.text.json_text import JsonObject, dumps, loads
-from pipelines.pytest_plugin import MARK, PENDING_WORDS
+from pipelines.pytest_plugin import MARK, PENDING_OUTCOMES
 
 MOST_REPEATS = 100
 KNOWN = (
@@ -20,7 +20,7 @@ AGENT_FILE = "agent.json"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Marked:
+class Mark:
     dataset: Path
     agent: Path | None  # the agent's file
     tools: Path | list[Any] | None
@@ -34,8 +34,8 @@ class Marked:
     url: str | None
 
 
-def read_mark(definition: pytest.Item) -> Marked:
-    """The mark of a test, with what marks of its class and module add; or a UsageError with all problems."""
+def read_mark(definition: pytest.Item) -> Mark:
+    """The mark of a test, merged with marks of its class and module. Raises UsageError with all problems."""
     given: dict[str, Any] = {}
     problems: list[str] = []
     for mark in reversed(list(definition.iter_markers(MARK))):
@@ -62,7 +62,7 @@ class _Reader:
         self._definition = definition
         self._problems = problems
 
-    def read(self) -> Marked | None:
+    def read(self) -> Mark | None:
         dataset = self._path("dataset")
         if "dataset" not in self._given:
             self._problems.append('`dataset` is missing: name a file, such as dataset="tasks.csv"')
@@ -74,7 +74,7 @@ class _Reader:
             self._problems.append(f"`min_pass` is {min_pass}, but there are {repeats} repeats")
         if dataset is None:
             return None
-        return Marked(
+        return Mark(
             dataset=dataset,
             agent=self._agent(dataset),
             tools=self._tools(),
@@ -88,8 +88,8 @@ class _Reader:
             url=self._given.get("url"),
         )
 
-    def _place(self, given: str | Path) -> Path:
-        """Beside the test's file, else as seen from the root directory."""
+    def _file_place(self, given: str | Path) -> Path:
+        """The path relative to the test's file, else relative to the root directory."""
         beside, root = self._definition.path.parent / given, self._definition.config.rootpath / given
         return beside if beside.exists() or not root.exists() else root
 
@@ -100,7 +100,7 @@ class _Reader:
         if not isinstance(given, str | Path):
             self._problems.append(f"`{name}` must be the path of a file, not {type(given).__name__}")
             return None
-        found = self._place(given)
+        found = self._file_place(given)
         if not found.exists():
             self._problems.append(f"`{name}`: there is no {given} beside {self._definition.path.name}")
         return found
@@ -142,8 +142,8 @@ class _Reader:
 
     def _pending(self) -> str:
         given = self._given.get("pending", self._definition.config.getini("odyssey_pending"))
-        if given not in PENDING_WORDS:
-            self._problems.append(f"`pending` must be {quote_names(PENDING_WORDS)}, not {given!r}")
+        if given not in PENDING_OUTCOMES:
+            self._problems.append(f"`pending` must be {quote_names(PENDING_OUTCOMES)}, not {given!r}")
         return str(given)
 
     def _fault_seed(self) -> int | str:

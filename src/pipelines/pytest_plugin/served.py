@@ -1,4 +1,4 @@
-"""The repeats of a task on an agent behind HTTP or uploaded as code: a server of this session runs them.
+"""Runs the repeats of a task on a server of this session, for an agent behind HTTP or uploaded as code.
 
 It is started when the first such test runs, in a temporary folder, one for each process of xdist.
 """
@@ -14,24 +14,24 @@ import pytest
 from pipelines.cli.agent.register import register
 from pipelines.cli.client import Server
 from pipelines.cli.files import Stopped
-from pipelines.cli.output.batch_report import why
-from pipelines.cli.output.verdict_words import notes_of
+from pipelines.cli.output.batch_report import reason_text
+from pipelines.cli.output.verdict_text import unverified_lines
 from pipelines.cli.project import TOKEN_VARIABLE, find_project
 from pipelines.cli.suites.hosted import hosted_agent, temporary_server
 from pipelines.core.results.gate import is_not_run
 from pipelines.pytest_plugin import CouldNotRun
-from pipelines.pytest_plugin.attempt import Attempt, called_with
-from pipelines.pytest_plugin.marked import Marked
+from pipelines.pytest_plugin.attempt import Attempt, check_attempt
+from pipelines.pytest_plugin.marked import Mark
 from pipelines.pytest_plugin.tasks import OdysseyTask, read_bytes
 
 POLL_S = 0.05
 
 
 def served_attempts(item: pytest.Function, task: OdysseyTask) -> list[Attempt]:
-    """Every repeat with its verdict; then the test itself is called with each and may say more."""
+    """Every repeat with its verdict; the test is then called with each of them."""
     config = item.config.__dict__
     if "odyssey_served" not in config:
-        served = config["odyssey_served"] = _Served()
+        served = config["odyssey_served"] = _ServedRuns()
         config["odyssey_close"] = served.close
     try:
         runs = config["odyssey_served"].runs(task)
@@ -40,11 +40,13 @@ def served_attempts(item: pytest.Function, task: OdysseyTask) -> list[Attempt]:
     not_run = [run for run in runs if is_not_run(run)]
     if not_run:
         kind = not_run[0]["error_class"] or ("not judged" if not_run[0]["judge_error"] else "cancelled")
-        raise CouldNotRun(f"{len(not_run)} of {len(runs)} runs could not be run: {kind}: {why(not_run[0])}")
-    return [called_with(item, _attempt(config["odyssey_served"].server, run)) for run in runs]
+        raise CouldNotRun(
+            f"{len(not_run)} of {len(runs)} runs could not be run: {kind}: {reason_text(not_run[0])}"
+        )
+    return [check_attempt(item, _attempt_of_run(config["odyssey_served"].server, run)) for run in runs]
 
 
-class _Served:
+class _ServedRuns:
     def __init__(self) -> None:
         self._stack = ExitStack()
         self._server: Server | None = None
@@ -71,7 +73,7 @@ class _Served:
         runs = self.server.get(f"/api/batches/{batch_id}/export")["items"]
         return [run for run in runs if not run["retried"]]
 
-    def _agent(self, marked: Marked) -> int:
+    def _agent(self, marked: Mark) -> int:
         assert marked.agent is not None
         known = (marked.agent, marked.url)
         if known not in self._agents:
@@ -93,17 +95,17 @@ class _Served:
         return self._tasks[dataset, agent_id]
 
 
-def _attempt(server: Server, run: Any) -> Attempt:
+def _attempt_of_run(server: Server, run: Any) -> Attempt:
     path = f"/api/runs/{run['id']}"
     verdict = run["verdict"]
     return Attempt(
         verdict="FAIL" if verdict == "NOT_APPLICABLE" else verdict,
         failure_mode=run["failure_mode"] or run["error_class"],
-        reasoning=why(run),
+        reasoning=reason_text(run),
         final_response=run["final_response"],
         calls=server.every(f"{path}/trace", kind="tool_call"),
         before=server.get(f"{path}/ledger", step=0)["state"],
         after=server.get(f"{path}/ledger")["state"],
         pending_reason=run.get("pending_reason"),
-        unverified=tuple(notes_of(run)),
+        unverified=tuple(unverified_lines(run)),
     )

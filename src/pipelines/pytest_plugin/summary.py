@@ -1,4 +1,4 @@
-"""What all marked tests of a session came to: printed below the failures, and as a file to compare."""
+"""The outcomes of all marked tests of a session: printed below the failures, and as a file to compare."""
 
 import json
 from collections import Counter
@@ -19,8 +19,8 @@ Record = dict[str, Any]
 def print_summary(terminal: Any, records: Sequence[Record]) -> None:
     terminal.section("odyssey")
     counts = Counter(record["outcome"] for record in records)
-    told = ", ".join(f"{counts[word]} {word}" for word in reversed(ORDER) if counts[word])
-    terminal.write_line(f"{len(records)} task{'s' if len(records) != 1 else ''}: {told}")
+    text = ", ".join(f"{counts[word]} {word}" for word in reversed(ORDER) if counts[word])
+    terminal.write_line(f"{len(records)} task{'s' if len(records) != 1 else ''}: {text}")
     for line in _rates(records):
         terminal.write_line(line)
     named = [r for r in records if r["outcome"] not in ("stable pass", "pass")]

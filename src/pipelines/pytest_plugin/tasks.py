@@ -1,4 +1,4 @@
-"""The tasks of a marked test: its dataset and its agent's tools, read once in a session and checked whole."""
+"""The tasks of a marked test. Its dataset and tools are read once in a session and checked completely."""
 
 import re
 import unicodedata
@@ -14,7 +14,7 @@ from pipelines.core.tasks.task_key import content_hash, keys_of, world_hash_of
 from pipelines.core.text.json_text import InvalidJson, Json, loads
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.odyssey.testing import Task, read_toolbox
-from pipelines.pytest_plugin.marked import Marked, read_mark
+from pipelines.pytest_plugin.marked import Mark, read_mark
 
 LONGEST_SLUG = 40
 MOST_LISTED = 50
@@ -30,11 +30,11 @@ class OdysseyTask:
     instruction: str
     tags: tuple[str, ...]
     task: Task
-    marked: Marked
+    marked: Mark
 
 
 def tasks_of(definition: pytest.Item) -> list[OdysseyTask]:
-    """In the order of the file; or a CollectError that names every problem of mark, agent and dataset."""
+    """The tasks in order. Raises CollectError with all problems of mark, agent and dataset."""
     marked = read_mark(definition)
     known: dict[Any, Any] = definition.config.__dict__.setdefault("odyssey_datasets", {})
     cached = (marked.dataset, marked.agent, str(marked.tools), str(marked.ledger_schema))
@@ -56,18 +56,18 @@ def tasks_of(definition: pytest.Item) -> list[OdysseyTask]:
         )
         for number, (task, key) in enumerate(zip(read, _keys(read), strict=True), start=1)
     ]
-    return _chosen(tasks, marked)
+    return _select_tasks(tasks, marked)
 
 
 def _keys(tasks: list[Task]) -> list[str]:
-    """Those that a server would give the same file."""
+    """The same keys that a server gives the file."""
     seeds = [task.seed.as_json() for task in tasks]
     contents = [content_hash(seed, world_hash_of(seed)) for seed in seeds]
     return keys_of([task.seed.id for task in tasks], contents, (), {})
 
 
 def name_of(number: int, instruction: str) -> str:
-    """`3-where-is-my-order-5001`: found in the file by its number, and read without it."""
+    """`3-where-is-my-order-5001`: the row's number, and words of the instruction."""
     plain = unicodedata.normalize("NFKD", instruction[:400]).encode("ascii", "ignore").decode().lower()
     slug = "-".join(re.findall("[a-z0-9]+", plain))
     if len(slug) > LONGEST_SLUG:
@@ -75,7 +75,7 @@ def name_of(number: int, instruction: str) -> str:
     return f"{number}-{slug}" if slug else str(number)
 
 
-def _chosen(tasks: list[OdysseyTask], marked: Marked) -> list[OdysseyTask]:
+def _select_tasks(tasks: list[OdysseyTask], marked: Mark) -> list[OdysseyTask]:
     chosen = [task for task in tasks if not marked.tags or set(marked.tags) & set(task.tags)]
     if not chosen:
         raise pytest.Collector.CollectError(
@@ -90,14 +90,14 @@ def _chosen(tasks: list[OdysseyTask], marked: Marked) -> list[OdysseyTask]:
     return chosen
 
 
-def _read(marked: Marked) -> list[Task] | str:
+def _read(marked: Mark) -> list[Task] | str:
     """The tasks, or what is wrong with the files."""
     place = marked.agent
     try:
-        body = _json(marked.agent) if marked.agent is not None else {}
+        body = _read_json(marked.agent) if marked.agent is not None else {}
         body = body if isinstance(body, dict) else {"tools_schema": body}
         place = marked.tools if isinstance(marked.tools, Path) else place
-        listed = _json(marked.tools) if isinstance(marked.tools, Path) else marked.tools
+        listed = _read_json(marked.tools) if isinstance(marked.tools, Path) else marked.tools
         tools, schema = read_toolbox(
             listed if listed is not None else body.get("tools_schema"),
             marked.ledger_schema if marked.ledger_schema is not None else body.get("ledger_schema"),
@@ -108,7 +108,7 @@ def _read(marked: Marked) -> list[Task] | str:
         format = format_of(marked.dataset.name)
         seeds = read_tasks(file, format=format, tools=tools, ledger_schema=schema).seeds
     except Refused as refused:
-        return told_problems(place or Path("tools"), refused)
+        return format_problems(place or Path("tools"), refused)
     return [Task(tools, schema, seed, rules) for seed in seeds]
 
 
@@ -119,14 +119,14 @@ def read_bytes(path: Path) -> bytes:
         raise Refused([Problem(path="", message=error.strerror or str(error))], path.name) from None
 
 
-def _json(path: Path) -> Json:
+def _read_json(path: Path) -> Json:
     try:
         return loads(read_bytes(path).decode())
     except (InvalidJson, UnicodeDecodeError) as error:
         raise Refused([Problem(path="", message=f"not JSON: {error}")], path.name) from None
 
 
-def told_problems(path: Path, refused: Refused) -> str:
+def format_problems(path: Path, refused: Refused) -> str:
     """`tasks.csv: 2 problems`, and each of them with its place and a hint."""
     lines = [f"{path.name}: {refused.total} problem{'s' if refused.total != 1 else ''}"]
     for problem in refused.problems[:MOST_LISTED]:

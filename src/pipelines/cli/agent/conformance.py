@@ -45,7 +45,7 @@ from pipelines.odyssey.conformance.worlds import WorldMaker
 from pipelines.odyssey.conformance.wrapper import url_problem
 
 DOCS = "docs/reference/conformance.md"
-WORDS = {
+OUTCOME_LABELS = {
     Outcome.PASSED: "[green]pass[/]",
     Outcome.FAILED: "[red]FAIL[/]",
     Outcome.WARNED: "[yellow]warn[/]",
@@ -56,7 +56,7 @@ _RESPONSE = CompiledSchema(RESPONSE_SCHEMA)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wanted:
+class ConformanceOptions:
     url: str
     auth_header: str | None
     token_env: str | None
@@ -75,93 +75,93 @@ class Wanted:
     as_json: bool
 
 
-def print_conformance(wanted: Wanted) -> None:
-    wrapper = _wrapper(wanted)
-    seed, make_world = _task(wanted)
-    _check_proxy(wanted)
-    if wanted.junit is not None:
-        write_text(wanted.junit, "")  # better now than after all the dispatches
-    options = Options(
-        instruction=wanted.instruction or (seed.user_instruction if seed else DEFAULT_INSTRUCTION),
+def print_conformance(options: ConformanceOptions) -> None:
+    wrapper = _read_wrapper(options)
+    seed, make_world = _read_task(options)
+    _check_proxy(options)
+    if options.junit is not None:
+        write_text(options.junit, "")  # better now than after all the dispatches
+    kit_options = Options(
+        instruction=options.instruction or (seed.user_instruction if seed else DEFAULT_INSTRUCTION),
         task_input={} if seed is None or seed.task_input is None else seed.task_input,
-        slow_s=wanted.slow_s,
+        slow_s=options.slow_s,
         reply_problems=reply_problems,
     )
     try:
         report = check_wrapper(
             wrapper,
-            options,
+            kit_options,
             make_world=make_world,
-            proxy_host=wanted.proxy_host,
-            proxy_port=wanted.proxy_port,
-            proxy_url=wanted.proxy_url,
-            only=wanted.only,
+            proxy_host=options.proxy_host,
+            proxy_port=options.proxy_port,
+            proxy_url=options.proxy_url,
+            only=options.only,
         )
     except CannotCheck as error:
         stop(str(error))
     except OSError as error:
-        stop(f"the stand-in proxy cannot listen on {wanted.proxy_host}:{wanted.proxy_port}: {error.strerror}")
-    if wanted.junit is not None:
-        write_text(wanted.junit, as_junit(report, wanted.url))
-    if wanted.as_json:
+        stop(f"the test proxy cannot listen on {options.proxy_host}:{options.proxy_port}: {error.strerror}")
+    if options.junit is not None:
+        write_text(options.junit, as_junit(report, options.url))
+    if options.as_json:
         typer.echo(dumps(report.as_json()).decode())
     else:
-        _print(report, wanted.url)
+        _print(report, options.url)
     raise typer.Exit(0 if report.ok else 1)
 
 
-def _wrapper(wanted: Wanted) -> Wrapper:
-    problems = [url_problem(wanted.url)]
+def _read_wrapper(options: ConformanceOptions) -> Wrapper:
+    problems = [url_problem(options.url)]
     name, value = "Authorization", None
-    if wanted.auth_header is not None and wanted.token_env is not None:
+    if options.auth_header is not None and options.token_env is not None:
         problems.append("give --auth-header or --token-env, not both")
-    elif wanted.auth_header is not None:
-        name, _, value = (part.strip() for part in wanted.auth_header.partition(":"))
+    elif options.auth_header is not None:
+        name, _, value = (part.strip() for part in options.auth_header.partition(":"))
         if not name or not value or not f"{name}{value}".isprintable():
             problems.append('--auth-header must look like "Authorization: Bearer <token>"')
-    elif wanted.token_env is not None:
-        token = os.environ.get(wanted.token_env)
+    elif options.token_env is not None:
+        token = os.environ.get(options.token_env)
         value = f"Bearer {token}"
         if not token:
-            problems.append(f"the environment variable {wanted.token_env} is not set")
-    unknown = [each for each in wanted.only if not any(rule.startswith(each) for rule in RULES)]
+            problems.append(f"the environment variable {options.token_env} is not set")
+    unknown = [each for each in options.only if not any(rule.startswith(each) for rule in RULES)]
     if unknown:
         problems.append(f"--only {', '.join(unknown)}: there is no such rule; see {DOCS}")
     if told := [problem for problem in problems if problem is not None]:
         stop("\n".join(told))
-    return Wrapper(url=wanted.url, auth_name=name, auth_value=value, timeout_s=wanted.timeout_s)
+    return Wrapper(url=options.url, auth_name=name, auth_value=value, timeout_s=options.timeout_s)
 
 
-def _check_proxy(wanted: Wanted) -> None:
-    if wanted.proxy_url is not None and url_problem(wanted.proxy_url) is not None:
-        stop(f"--proxy-url: {url_problem(wanted.proxy_url)}")
-    if wanted.proxy_host in ("0.0.0.0", "::") and wanted.proxy_url is None:
-        stop(f"--proxy-host {wanted.proxy_host} is every address: give the agent one of them as --proxy-url")
+def _check_proxy(options: ConformanceOptions) -> None:
+    if options.proxy_url is not None and url_problem(options.proxy_url) is not None:
+        stop(f"--proxy-url: {url_problem(options.proxy_url)}")
+    if options.proxy_host in ("0.0.0.0", "::") and options.proxy_url is None:
+        stop(f"--proxy-host {options.proxy_host}: name the address for the agent with --proxy-url")
 
 
-def _task(wanted: Wanted) -> tuple[Seed | None, WorldMaker]:
-    """The task of a CSV and its backend; without one, tools that answer by a table."""
-    tools = read_tools(wanted.tools) if wanted.tools is not None else None
-    if wanted.dataset is not None:
-        if tools is None or wanted.tools is None:
+def _read_task(options: ConformanceOptions) -> tuple[Seed | None, WorldMaker]:
+    """The task of a CSV and its simulated backend; without a CSV, tools that answer from a table."""
+    tools = read_tools(options.tools) if options.tools is not None else None
+    if options.dataset is not None:
+        if tools is None or options.tools is None:
             stop("--dataset needs --tools: the tools whose backend is simulated.")
-        schema = _ledger_schema(wanted.tools)
-        seed = _row(wanted.dataset, wanted.task, tools, schema)
-        return seed, SimulatedTask(tools, schema, seed, read_agent_rules(wanted.tools))
-    replies = read_object(wanted.replies) if wanted.replies is not None else {}
+        schema = _read_ledger_schema(options.tools)
+        seed = _read_row(options.dataset, options.task, tools, schema)
+        return seed, SimulatedTask(tools, schema, seed, read_agent_rules(options.tools))
+    replies = read_object(options.replies) if options.replies is not None else {}
     if tools is None:
         return None, lambda: ScriptedWorld(replies)
     return None, lambda: DeclaredWorld(tools, replies)
 
 
-def _row(path: Path, number: int, tools: tuple[Tool, ...], schema: LedgerSchema | None) -> Seed:
+def _read_row(path: Path, number: int, tools: tuple[Tool, ...], schema: LedgerSchema | None) -> Seed:
     seeds = read_task_file(path, tools, schema).seeds
     if number > len(seeds):
         stop(f"{path} has {len(seeds)} tasks; there is no task {number}.")
     return seeds[number - 1]
 
 
-def _ledger_schema(path: Path) -> LedgerSchema | None:
+def _read_ledger_schema(path: Path) -> LedgerSchema | None:
     body = read_json(path)
     try:
         return parse_ledger_schema(body.get("ledger_schema")) if isinstance(body, dict) else None
@@ -170,9 +170,9 @@ def _ledger_schema(path: Path) -> LedgerSchema | None:
 
 
 def reply_problems(raw: bytes, content_type: str) -> list[tuple[bool, str]]:
-    """What the platform would drop of an answer (True), and what it would only remark on.
+    """The parts of an answer that the platform would drop (True) or only warn about (False).
 
-    A missing final_response has a rule of its own and is not told here.
+    A missing final_response has its own rule and is not in this list.
     """
     try:
         body = loads(raw)
@@ -193,7 +193,7 @@ def _print(report: Report, url: str) -> None:
     width = max(len(finding.rule) for finding in report.findings)
     for finding in report.findings:
         found = escape(printable(finding.found))
-        console.print(f"{WORDS[finding.outcome]}  {finding.rule:<{width}}  {found}")
+        console.print(f"{OUTCOME_LABELS[finding.outcome]}  {finding.rule:<{width}}  {found}")
     for outcome in (Outcome.FAILED, Outcome.WARNED):
         for finding in report.findings:
             if finding.outcome is outcome:
@@ -204,7 +204,7 @@ def _print(report: Report, url: str) -> None:
 
 def _explain(console: Console, finding: Finding) -> None:
     rule = finding.explained
-    console.print(f"\n{WORDS[finding.outcome]}  [bold]{finding.rule}[/]: {escape(rule.title)}")
+    console.print(f"\n{OUTCOME_LABELS[finding.outcome]}  [bold]{finding.rule}[/]: {escape(rule.title)}")
     console.print(f"  Seen: {escape(printable(finding.found))}")
     console.print(f"  Why: {escape(rule.why)}")
     console.print(f"  Change: {escape(rule.change)}")

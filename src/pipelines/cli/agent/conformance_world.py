@@ -18,7 +18,7 @@ NOW = "2026-06-01T09:00:00+00:00"  # any moment does: the wire contract does not
 
 
 class DeclaredWorld(ScriptedWorld):
-    """Replies by a table, but the tools and their arguments are known."""
+    """Replies from a table, for declared tools whose arguments are checked."""
 
     def __init__(self, tools: Sequence[Tool], replies: Mapping[str, Json]) -> None:
         super().__init__(replies)
@@ -40,7 +40,7 @@ class DeclaredWorld(ScriptedWorld):
 
 
 class SimulatedWorld(DeclaredWorld):
-    """A task's backend, as its runs would meet it; failure rules are the kit's own business."""
+    """The simulated backend of a task, without its failure rules: the kit has its own."""
 
     def __init__(self, tools: Sequence[Tool], simulator: PlannedSimulator, world: World) -> None:
         super().__init__(tools, {})
@@ -66,7 +66,7 @@ class SimulatedWorld(DeclaredWorld):
 
 
 class SimulatedTask:
-    """Makes a world of its own for each run of a task."""
+    """Makes a new world for each run of a task."""
 
     def __init__(
         self,

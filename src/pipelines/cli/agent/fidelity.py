@@ -17,7 +17,7 @@ from pipelines.core.text.json_text import JsonObject, dumps
 from pipelines.core.text.problems import Refused
 from pipelines.core.tools.tools_schema import Tool
 
-SHOWN_TOOLS = 5
+MOST_TOOLS_SHOWN = 5
 
 
 def print_fidelity(directory: Path, plans: Path | None, *, as_json: bool) -> None:
@@ -41,7 +41,7 @@ def print_fidelity(directory: Path, plans: Path | None, *, as_json: bool) -> Non
 
 
 def _print_origin(origin: Origin, directory: Path) -> None:
-    """What the figures are about, before the figures."""
+    """Print what was measured, before the figures."""
     console = Console(highlight=False, soft_wrap=True)
     calls, tasks = _count(origin.calls, "call"), _count(origin.tasks, "task")
     console.print(
@@ -121,7 +121,7 @@ def _strata(title: str, tallies: dict[str, Tally]) -> Table:
 
 def _print_worst(console: Console, report: Report) -> None:
     worst = report.worst_tools()
-    for tool in worst[:SHOWN_TOOLS]:
+    for tool in worst[:MOST_TOOLS_SHOWN]:
         tally = report.by_tool()[tool]
         shares = f"FM {_percent(tally.fm_forced)}, CM {_percent(tally.cm_forced)}"
         console.print(f"\n[bold]{tool}[/]: {_count(tally.calls, 'call')}, {shares}")
@@ -129,8 +129,10 @@ def _print_worst(console: Console, report: Report) -> None:
             console.print(f"  task {mismatch.task}, call {mismatch.call}:", markup=False)
             for difference in mismatch.differences:
                 console.print(f"    {difference}", markup=False, soft_wrap=True)
-    if len(worst) > SHOWN_TOOLS:
-        console.print(f"\n… and {len(worst) - SHOWN_TOOLS} more tools with mismatches: --json has them all")
+    if len(worst) > MOST_TOOLS_SHOWN:
+        console.print(
+            f"\n… and {len(worst) - MOST_TOOLS_SHOWN} more tools with mismatches: --json has them all"
+        )
 
 
 def _percent(share: object) -> str:

@@ -19,7 +19,7 @@ from pipelines.cli.files import (
     stop_with,
 )
 from pipelines.cli.output.blocks import new_console, print_block
-from pipelines.cli.output.eval_words import plural
+from pipelines.cli.output.phrases import plural
 from pipelines.cli.task_file import print_notes
 from pipelines.core.task_files.column_naming import ColumnNaming
 from pipelines.core.task_files.file_formats import FORMATS, LARGEST_YAML
@@ -47,8 +47,8 @@ class _Task(NamedTuple):
 def derive_oracles(
     tasks: Path, calls: Path | None, *, tools: Path | None, out: Path | None, as_json: bool
 ) -> None:
-    """Exit code 1 where a call failed: that task gets no oracle."""
-    tools = tools or _tools_beside(tasks)
+    """Exits with 1 if a call failed: that task gets no oracle."""
+    tools = tools or _find_tools_file(tasks)
     target = out or tasks.with_name(f"{tasks.stem}.oracles.csv")
     if target.resolve() == tasks.resolve():
         stop(f"{target} is the file of tasks itself: name another with --out.")
@@ -61,7 +61,9 @@ def derive_oracles(
             ledger_schema=schema,
             naming=ColumnNaming(left_out=frozenset({COLUMN})),
         )
-        given = _calls_in_file(calls, len(read.seeds)) if calls is not None else _calls_in_column(tasks, read)
+        given = (
+            _read_calls_file(calls, len(read.seeds)) if calls is not None else _read_calls_column(tasks, read)
+        )
     except Refused as refused:
         stop_with(refused.problems, str(tasks))
     print_notes(note for note in read.notes if COLUMN not in note)
@@ -70,12 +72,12 @@ def derive_oracles(
         oracle_of_calls(task.seed, task.calls, declared, schema, rules) if task.calls else None
         for task in rows
     ]
-    _write(target, [_with_oracle(task.seed, one) for task, one in zip(rows, found, strict=True)])
+    _write(target, [_add_oracle(task.seed, one) for task, one in zip(rows, found, strict=True)])
     _print(rows, found, target, as_json=as_json)
     raise typer.Exit(1 if any(one is not None and one.failures for one in found) else 0)
 
 
-def _tools_beside(tasks: Path) -> Path:
+def _find_tools_file(tasks: Path) -> Path:
     beside = [path for name in TOOL_FILES if (path := tasks.with_name(name)).is_file()]
     if not beside:
         stop(f"Which tools answer the calls? Pass --tools, or put {TOOL_FILES[0]} beside {tasks.name}.")
@@ -85,7 +87,7 @@ def _tools_beside(tasks: Path) -> Path:
 # Where the calls stand
 
 
-def _calls_in_file(path: Path, count: int) -> list[Json]:
+def _read_calls_file(path: Path, count: int) -> list[Json]:
     body = read_json(path)
     if not isinstance(body, list) or len(body) != count:
         has = f"{len(body):,}" if isinstance(body, list) else "no"
@@ -96,20 +98,20 @@ def _calls_in_file(path: Path, count: int) -> list[Json]:
     return body
 
 
-def _calls_in_column(tasks: Path, read: ReadTasks) -> list[Json]:
-    """What each task has as `gold_calls`, by its row."""
+def _read_calls_column(tasks: Path, read: ReadTasks) -> list[Json]:
+    """The `gold_calls` of each task, by its row."""
     is_table = tasks.suffix.lower() not in FORMATS
-    cells = _cells(tasks) if is_table else _values(tasks)
+    cells = _read_table_cells(tasks) if is_table else _read_row_values(tasks)
     if not any(cells.values()):
         stop(f"{tasks} has no column `{COLUMN}`: name a file of calls behind --from-calls.")
     problems: list[Problem] = []
-    found = [_value(cells.get(row), f"row {row}, column {COLUMN}", problems) for row in read.rows]
+    found = [_parse_cell(cells.get(row), f"row {row}, column {COLUMN}", problems) for row in read.rows]
     if problems:
         stop_with(problems, str(tasks))
     return found
 
 
-def _cells(tasks: Path) -> dict[int, Json]:
+def _read_table_cells(tasks: Path) -> dict[int, Json]:
     layout = layout_of(decode(read_bytes(tasks)).text, ColumnNaming(left_out=frozenset({COLUMN})))
     if COLUMN not in layout.header:
         return {}
@@ -118,7 +120,7 @@ def _cells(tasks: Path) -> dict[int, Json]:
     return {row: cells[at] for row, cells in records if row > layout.header_row and at < len(cells)}
 
 
-def _values(tasks: Path) -> dict[int, Json]:
+def _read_row_values(tasks: Path) -> dict[int, Json]:
     text = decode(read_bytes(tasks)).text
     if format_of(tasks.name) == "jsonl":
         lines = enumerate(text.split("\n"), start=1)
@@ -131,8 +133,8 @@ def _values(tasks: Path) -> dict[int, Json]:
     return {number: row.get(COLUMN) for number, row in rows.items() if isinstance(row, dict)}
 
 
-def _value(cell: Json, place: str, problems: list[Problem]) -> Json:
-    """A cell of a table is JSON as text; anywhere else it may be."""
+def _parse_cell(cell: Json, place: str, problems: list[Problem]) -> Json:
+    """In a table the value is JSON text; in other formats it may be text or a value."""
     if not isinstance(cell, str):
         return cell
     try:
@@ -156,7 +158,7 @@ def _read_calls(read: ReadTasks, given: Sequence[Json], where: str) -> list[_Tas
 # What comes of them
 
 
-def _with_oracle(seed: Seed, found: GoldOracle | None) -> Seed:
+def _add_oracle(seed: Seed, found: GoldOracle | None) -> Seed:
     axes = found.axes if found is not None else None
     return replace(seed, **axes) if axes is not None else seed  # type: ignore[arg-type]
 
@@ -171,7 +173,7 @@ def _write(target: Path, seeds: Sequence[Seed]) -> None:
 
 def _print(rows: Sequence[_Task], found: Sequence[GoldOracle | None], target: Path, *, as_json: bool) -> None:
     if as_json:
-        items: list[Json] = [_told(task, one) for task, one in zip(rows, found, strict=True)]
+        items: list[Json] = [_task_json(task, one) for task, one in zip(rows, found, strict=True)]
         typer.echo(dumps({"tasks": items, "written": str(target)}).decode())
         return
     console = new_console()
@@ -180,15 +182,15 @@ def _print(rows: Sequence[_Task], found: Sequence[GoldOracle | None], target: Pa
     derived = [one for one in found if one is not None and one.axes is not None]
     failed = sum(one is not None and bool(one.failures) for one in found)
     vacuous = sum(one.is_vacuous for one in derived)
-    said = f"{plural(len(rows), 'task')}: {plural(len(derived), 'oracle')} derived, {failed} failed"
-    said += f", {vacuous} met by doing nothing" if vacuous else ""
-    print_block(console, "", f"{said}. Written to {target}", indent=0)
+    text = f"{plural(len(rows), 'task')}: {plural(len(derived), 'oracle')} derived, {failed} failed"
+    text += f", {vacuous} passed by an agent that does nothing" if vacuous else ""
+    print_block(console, "", f"{text}. Written to {target}", indent=0)
 
 
 def _print_row(console: Console, task: _Task, found: GoldOracle | None) -> None:
     label = f"row {task.row}"
     if found is None:
-        print_block(console, label, "no gold calls; left as it is", indent=_INDENT)
+        print_block(console, label, "no gold calls; the task is unchanged", indent=_INDENT)
     elif found.axes is None:
         print_block(console, label, "no oracle, because a gold call failed", indent=_INDENT, style="red")
         for failure in found.failures:
@@ -198,13 +200,13 @@ def _print_row(console: Console, task: _Task, found: GoldOracle | None) -> None:
         for axis, value in found.axes.items():
             print_block(console, f"  {axis}", json.dumps(value, ensure_ascii=False), indent=_INDENT + 2)
         if found.is_vacuous:
-            says = "an agent that does nothing meets this, so meeting it proves nothing"
+            says = "an agent that does nothing passes this oracle, so it proves nothing"
             print_block(console, "  warning", says, indent=_INDENT + 2, style="yellow")
         for note in found.notes:
             print_block(console, "  note", note, indent=_INDENT + 2)
 
 
-def _told(task: _Task, found: GoldOracle | None) -> Json:
+def _task_json(task: _Task, found: GoldOracle | None) -> Json:
     if found is None:
         return {"row": task.row, "axes": None, "notes": [], "is_vacuous": False, "failures": []}
     return {

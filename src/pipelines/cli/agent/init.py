@@ -15,9 +15,9 @@ LONGEST_NAME = 240  # an agent's may have 255
 
 
 def write_agent(directory: Path, framework: str, mode: str) -> None:
-    """All files or none: what is there already is never touched."""
-    contents = _named(_contents(framework, mode), _name_for(directory))
-    _refuse_taken(directory, set(contents))
+    """Write all files or none. Existing files are never changed."""
+    contents = _insert_name(_scaffold_files(framework, mode), _agent_name(directory))
+    _check_is_free(directory, set(contents))
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for path, text in contents.items():
@@ -25,18 +25,18 @@ def write_agent(directory: Path, framework: str, mode: str) -> None:
                 file.write(text)
     except OSError as error:
         stop(f"{error.filename or directory}: {error.strerror or error}")
-    _say(directory, sorted(contents))
+    _print_next_steps(directory, sorted(contents))
 
 
-def _name_for(directory: Path) -> str:
-    """The folder's name, unless commands would take it for something else: a number is an agent's id."""
+def _agent_name(directory: Path) -> str:
+    """The folder's name, unless it is a number: commands read a number as an agent's id."""
     name = directory.resolve().name[:LONGEST_NAME]
     if not name.strip() or not name.isprintable():
         return NAME
     return f"agent-{name}" if name.isdigit() else name
 
 
-def _named(contents: dict[str, str], name: str) -> dict[str, str]:
+def _insert_name(contents: dict[str, str], name: str) -> dict[str, str]:
     readme = contents["README.md"].replace(f"--agent {NAME}", f"--agent {shlex.quote(name)}")
     escaped = json.dumps(name, ensure_ascii=False)[1:-1]
     named = {
@@ -46,8 +46,8 @@ def _named(contents: dict[str, str], name: str) -> dict[str, str]:
     return contents | named
 
 
-def _contents(framework: str, mode: str) -> dict[str, str]:
-    """Layers of files, from what every agent has to what only this one has; the later one stands."""
+def _scaffold_files(framework: str, mode: str) -> dict[str, str]:
+    """The files of all layers, from common to specific; a later layer replaces files of an earlier one."""
     family = "plain" if framework == "plain" else "frameworks"
     layers = ["common", mode, family, f"{family}-{mode}", framework, f"{framework}-{mode}"]
     found: dict[str, str] = {}
@@ -60,8 +60,8 @@ def _contents(framework: str, mode: str) -> dict[str, str]:
     return found
 
 
-def _refuse_taken(directory: Path, names: set[str]) -> None:
-    """Hidden files (a repository, an environment) may be there; anything else could be someone's work."""
+def _check_is_free(directory: Path, names: set[str]) -> None:
+    """Hidden files (a repository, an environment) are allowed; anything else could be someone's work."""
     if not directory.exists():
         return
     if not directory.is_dir():
@@ -73,12 +73,12 @@ def _refuse_taken(directory: Path, names: set[str]) -> None:
         stop(f"{directory} is not empty ({shown}). Nothing was written; name another folder with --dir.")
 
 
-def _say(directory: Path, names: list[str]) -> None:
+def _print_next_steps(directory: Path, names: list[str]) -> None:
     typer.echo(f"Wrote {len(names)} files to {directory}: {', '.join(names)}")
     typer.echo("Next:")
     if directory.resolve() != Path.cwd():
         typer.echo(f"  cd {shlex.quote(str(directory))}")
     typer.echo("  pip install -r requirements.txt pytest")
-    typer.echo("  pytest                      # its tasks, without a key or a network")
-    typer.echo("  pipelines odyssey doctor    # what would keep it from running")
-    typer.echo("  pipelines odyssey dev       # its tasks, each call as it happens")
+    typer.echo("  pytest                      # runs its tasks, without a model key or a network")
+    typer.echo("  pipelines odyssey doctor    # finds what would keep it from running")
+    typer.echo("  pipelines odyssey dev       # runs its tasks and shows each call")

@@ -1,6 +1,6 @@
-"""`pipelines odyssey mcp-config`: what to put where so that an MCP client finds the tools of a run.
+"""`pipelines odyssey mcp-config`: the configuration that connects an MCP client to the tools of a run.
 
-The run's token is named by its variable, never written out: these files are checked in.
+It names the variable of the run's token, never the token itself: people commit these files.
 """
 
 import json
@@ -18,7 +18,7 @@ SHIM = "pipelines-mcp-shim"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wanted:
+class ClientOptions:
     client: str  # one of odyssey.McpClient
     name: str  # of the server in the client's own list
     token_env: str
@@ -31,83 +31,84 @@ class Configuration(NamedTuple):
 
 
 def print_config(
-    server: Server, url: str, wanted: Wanted, *, run_id: int | None, agent: int | None, task: int | None
+    server: Server, options: ClientOptions, *, run_id: int | None, agent: int | None, task: int | None
 ) -> None:
-    if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", wanted.name):
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", options.name):
         stop("--name takes letters, digits, - and _.")
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", wanted.token_env):
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", options.token_env):
         stop("--token-env takes the name of a variable.")
     if (run_id is None) == (agent is None or task is None):
         stop("Say which run: --run N, or --agent N and --task N to open one.")
     if run_id is not None:
-        proxy_url = _of_run(server, url, run_id)
+        proxy_url = _proxy_url_of_run(server, run_id)
     else:
-        proxy_url = _of_new_run(server, wanted.token_env, {"agent_id": agent, "task_ids": [task]})
-    made = configuration(wanted, proxy_url)
+        proxy_url = _open_run(server, options.token_env, {"agent_id": agent, "task_ids": [task]})
+    made = configuration(options, proxy_url)
     stderr.print(f"# {made.file}", markup=False)
     typer.echo(made.text)
 
 
-def _of_run(server: Server, url: str, run_id: int) -> str:
+def _proxy_url_of_run(server: Server, run_id: int) -> str:
     run = server.get(f"/api/runs/{run_id}")
     if run["status"] != "running":
-        stop(f"Run {run_id} is {run['status']}: its tools answer nobody. Open one with --agent and --task.")
-    return f"{url.rstrip('/')}{PROXY_BASE}"  # the token says which run
+        stop(f"Run {run_id} is {run['status']}: its tools do not answer. Open a run: --agent and --task.")
+    return f"{server.url.rstrip('/')}{PROXY_BASE}"  # the token says which run
 
 
-def _of_new_run(server: Server, token_env: str, body: dict[str, Any]) -> str:
+def _open_run(server: Server, token_env: str, body: dict[str, Any]) -> str:
     opened = server.post("/api/runs", {"mode": "manual"} | body)
-    stderr.print(f"Run {opened['id']} is open. Its token is shown this once:", markup=False)
+    stderr.print(f"Run {opened['id']} is open. Its token is shown only this once:", markup=False)
     stderr.print(f"  export {token_env}={opened['run_token']}", markup=False)
     stderr.print(
-        f"At the end, for its verdict: POST /api/runs/{opened['id']}/finish with final_response", markup=False
+        f"When the agent is done, get the verdict: POST /api/runs/{opened['id']}/finish with final_response",
+        markup=False,
     )
     return str(opened["odyssey_proxy_url"])
 
 
-def configuration(wanted: Wanted, proxy_url: str) -> Configuration:
-    if wanted.client == "codex":
-        return Configuration("~/.codex/config.toml", _codex(wanted, proxy_url))
-    if wanted.client == "vscode":
-        return Configuration(".vscode/mcp.json", _indented(_vscode(wanted, proxy_url)))
-    is_claude = wanted.client == "claude-code"
-    token = f"${{{wanted.token_env}}}" if is_claude else f"${{env:{wanted.token_env}}}"
-    entry = _entry(wanted, proxy_url, token)
+def configuration(options: ClientOptions, proxy_url: str) -> Configuration:
+    if options.client == "codex":
+        return Configuration("~/.codex/config.toml", _codex_config(options, proxy_url))
+    if options.client == "vscode":
+        return Configuration(".vscode/mcp.json", _format_json(_vscode_config(options, proxy_url)))
+    is_claude = options.client == "claude-code"
+    token = f"${{{options.token_env}}}" if is_claude else f"${{env:{options.token_env}}}"
+    entry = _server_entry(options, proxy_url, token)
     if not is_claude:
         entry.pop("type")  # Cursor tells them apart by their fields
     return Configuration(
-        ".mcp.json" if is_claude else ".cursor/mcp.json", _indented({"mcpServers": {wanted.name: entry}})
+        ".mcp.json" if is_claude else ".cursor/mcp.json", _format_json({"mcpServers": {options.name: entry}})
     )
 
 
-def _entry(wanted: Wanted, proxy_url: str, token: str) -> dict[str, Any]:
-    if wanted.is_stdio:
+def _server_entry(options: ClientOptions, proxy_url: str, token: str) -> dict[str, Any]:
+    if options.is_stdio:
         environment = {ENV_PROXY_URL: proxy_url, ENV_RUN_TOKEN: token}
         return {"type": "stdio", "command": SHIM, "args": [], "env": environment}
     headers = {"Authorization": f"Bearer {token}"}
     return {"type": "http", "url": f"{proxy_url}/mcp", "headers": headers}
 
 
-def _vscode(wanted: Wanted, proxy_url: str) -> dict[str, Any]:
-    """Asks for the token when it first needs it, and keeps it out of the file."""
-    id = f"{wanted.name}-run-token"
-    asked = {"type": "promptString", "id": id, "description": "The run's token", "password": True}
-    entry = _entry(wanted, proxy_url, f"${{input:{id}}}")
-    return {"inputs": [asked], "servers": {wanted.name: entry}}
+def _vscode_config(options: ClientOptions, proxy_url: str) -> dict[str, Any]:
+    """VS Code asks for the token when it first needs it, and keeps it out of the file."""
+    id = f"{options.name}-run-token"
+    prompt = {"type": "promptString", "id": id, "description": "The run's token", "password": True}
+    entry = _server_entry(options, proxy_url, f"${{input:{id}}}")
+    return {"inputs": [prompt], "servers": {options.name: entry}}
 
 
-def _codex(wanted: Wanted, proxy_url: str) -> str:
-    head = f"[mcp_servers.{wanted.name}]"
-    if not wanted.is_stdio:
-        url, variable = json.dumps(f"{proxy_url}/mcp"), json.dumps(wanted.token_env)
+def _codex_config(options: ClientOptions, proxy_url: str) -> str:
+    head = f"[mcp_servers.{options.name}]"
+    if not options.is_stdio:
+        url, variable = json.dumps(f"{proxy_url}/mcp"), json.dumps(options.token_env)
         return f"{head}\nurl = {url}\nbearer_token_env_var = {variable}"
-    if wanted.token_env != ENV_RUN_TOKEN:
+    if options.token_env != ENV_RUN_TOKEN:
         stop(f"With --stdio Codex passes variables on under their own names: leave {ENV_RUN_TOKEN} as it is.")
     return (
         f"{head}\ncommand = {json.dumps(SHIM)}\nenv_vars = [{json.dumps(ENV_RUN_TOKEN)}]\n\n"
-        f"[mcp_servers.{wanted.name}.env]\n{ENV_PROXY_URL} = {json.dumps(proxy_url)}"
+        f"[mcp_servers.{options.name}.env]\n{ENV_PROXY_URL} = {json.dumps(proxy_url)}"
     )
 
 
-def _indented(value: Any) -> str:
+def _format_json(value: Any) -> str:
     return json.dumps(value, indent=2)

@@ -31,10 +31,10 @@ from pipelines.core.text.json_text import JsonObject, dumps
 from pipelines.core.text.problems import Refused
 from pipelines.core.tools.tools_schema import Tool
 
-LONGEST_ASKED = 48  # with the words before it a line of 80 columns
+LONGEST_INSTRUCTION = 48  # with the words before it a line of 80 columns
 NO_WORLD = (
-    "# Read without a world. A task's types and fields decide too what a tool does:",
-    "# plans in force are shown with a file of tasks (or a state) behind the tools.",
+    "# Planned without a world. The types and fields of a task also decide what a",
+    "# tool does: pass a file of tasks (or a state) after the tools to see that.",
 )
 
 
@@ -45,7 +45,7 @@ def print_plans(
     unknown = sorted(set(only) - {tool.name for tool in declared})
     if unknown:
         stop(f"{tools}: no tool named {', '.join(unknown)}")
-    seed = _seed(state, task, declared, schema)
+    seed = _read_seed(state, task, declared, schema)
     simulator = build_simulator(
         declared,
         ledger_schema=schema,
@@ -58,7 +58,7 @@ def print_plans(
         plans = shown_plans(simulator, only=shown, with_examples=True, now=seed.now)
         typer.echo(dumps(plans).decode())
     else:
-        for line in NO_WORLD if state is None else _whose(seed):
+        for line in NO_WORLD if state is None else _world_remark(seed):
             typer.echo(line)
         _print_sections(simulator, shown, seed.now)
     if any(simulator.plans[name].plan is None for name in shown):
@@ -66,35 +66,35 @@ def print_plans(
 
 
 def seed_for(tools: Path, state: Path | None, task: str | None) -> Seed:
-    """The world and the behaviour text that the files speak of."""
-    return _seed(state, task, read_tools(tools), read_ledger_schema(tools))
+    """The seed with the world and the behaviour text of the files."""
+    return _read_seed(state, task, read_tools(tools), read_ledger_schema(tools))
 
 
 def _print_sections(simulator: PlannedSimulator, shown: list[str], now: str | None) -> None:
     for name in shown:
-        typer.echo(_section(name, simulator))
+        typer.echo(_format_plan(name, simulator))
     sentences = shown_sentences(simulator, most_by_calls=MOST_SHOWN_BY_CALLS, now=now)
     for one in sentences:
         typer.echo("\n".join(f"# {line}" for line in (f"“{one['sentence']}”", *whole_lines(one))))
-    told = {str(one["sentence"]) for one in sentences}
+    seen = {str(one["sentence"]) for one in sentences}
     for sentence, why in simulator.not_applied.items():
-        if sentence not in told:  # it says what a typed rule does
+        if sentence not in seen:  # it says what a typed rule does
             typer.echo(f"# not enforced: {sentence} ({why})")
     for sentence, how in simulator.uniform.items():
-        if sentence not in told:
+        if sentence not in seen:
             typer.echo(f"# {sentence} ({how})")
     for finding in shown_findings(simulator):
         typer.echo(f"# {finding['says']}")
 
 
-def _seed(
+def _read_seed(
     path: Path | None, task: str | None, tools: tuple[Tool, ...], ledger_schema: LedgerSchema | None
 ) -> Seed:
-    """The world to read plans for: a state, or a task of a file of tasks; the first where none is named."""
+    """The seed to plan for: a state, or a task of a file of tasks (by default the first)."""
     if path is None or (path.suffix == ".json" and task is None and isinstance(read_json(path), dict)):
         if task is not None:
-            stop("--task: give the file of tasks behind the tools, too")
-        return Seed(user_instruction="", initial_state=_state(path))
+            stop("--task needs a file of tasks after the tools")
+        return Seed(user_instruction="", initial_state=_read_state(path))
     seeds = read_task_file(path, tools, ledger_schema).seeds
     if task is None:
         return seeds[0]
@@ -104,13 +104,13 @@ def _seed(
     return named[0]
 
 
-def _whose(seed: Seed) -> list[str]:
+def _world_remark(seed: Seed) -> list[str]:
     if not seed.user_instruction:
         return []
-    return [f"# In the world of this task: {one_line(seed.user_instruction, LONGEST_ASKED)}"]
+    return [f"# In the world of this task: {one_line(seed.user_instruction, LONGEST_INSTRUCTION)}"]
 
 
-def _state(path: Path | None) -> JsonObject:
+def _read_state(path: Path | None) -> JsonObject:
     if path is None:
         return {}
     state = read_object(path)
@@ -121,11 +121,11 @@ def _state(path: Path | None) -> JsonObject:
     return state
 
 
-def _section(name: str, simulator: PlannedSimulator) -> str:
-    """One tool: remarks as YAML comments, so that the whole output is a plans file."""
+def _format_plan(name: str, simulator: PlannedSimulator) -> str:
+    """One tool. Remarks are YAML comments, so that the whole output is a valid plans file."""
     found = simulator.plans[name]
     remarks = [f"# {found.origin}, confidence {found.confidence:.2f}"]
-    remarks += [f"# {said}" for said in hint_sentences(simulator.tools[name].annotations)]
+    remarks += [f"# {text}" for text in hint_sentences(simulator.tools[name].annotations)]
     remarks += [f"# {ground}" for ground in found.grounds]
     remarks += [f"# note: {note}" for note in (*found.notes, *refusal_notes(found))]
     guess = guess_of(simulator.tools[name], found)

@@ -1,6 +1,6 @@
 """`pipelines odyssey record`: stored runs as a recording, in the format that `fidelity` replays.
 
-A run whose calls the simulated backend answered is no recording of a real one, and is refused as that.
+Runs whose calls the simulator answered are refused: they are no recording of a real backend.
 """
 
 from pathlib import Path
@@ -15,11 +15,11 @@ from pipelines.core.text.json_text import JsonObject, dumps
 
 REAL = (
     "Record calls of the real backend instead: write them as calls.jsonl (docs/reference/cli.md, "
-    "`pipelines odyssey fidelity`). --simulated writes these, marked as simulated."
+    "`pipelines odyssey fidelity`). --simulated records these calls too, marked as simulated."
 )
 
 
-def write_recording(run_ids: list[int], directory: Path, server: Server, *, may_be_simulated: bool) -> None:
+def write_recording(server: Server, run_ids: list[int], directory: Path, *, may_be_simulated: bool) -> None:
     lines: list[JsonObject] = []
     tools: Any = None
     for run_id in run_ids:
@@ -40,36 +40,36 @@ def write_recording(run_ids: list[int], directory: Path, server: Server, *, may_
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "tools.json").write_bytes(dumps(tools))
     (directory / "calls.jsonl").write_bytes(b"".join(dumps(line) + b"\n" for line in lines))
-    calls = sum(len(_calls(line)) for line in lines)
-    typer.echo(f"{_count(calls, 'call')} of {_count(len(lines), 'run')} in {directory}")
+    calls = sum(len(_calls_of(line)) for line in lines)
+    typer.echo(f"{_plural(calls, 'call')} of {_plural(len(lines), 'run')} in {directory}")
     if simulated:
-        typer.echo(f"{_count(simulated, 'call')} of them answered by the simulator itself: no real backend.")
+        typer.echo(f"{_plural(simulated, 'call')} of them answered by the simulator itself: no real backend.")
     typer.echo(f"Measure them: pipelines odyssey fidelity {directory}")
 
 
 def _check_sources(run_ids: list[int], lines: list[JsonObject], *, may_be_simulated: bool) -> int:
-    """How many calls the simulated backend answered. Ends the command where there should be none."""
-    told = []
+    """How many calls the simulator answered. Ends the command if there may be none."""
+    parts = []
     simulated = 0
     for run_id, line in zip(run_ids, lines, strict=True):
-        calls = _calls(line)
+        calls = _calls_of(line)
         by_simulator = len([call for call in calls if call.get("source") == SIMULATED])
         simulated += by_simulator
         if not calls:
             stop(f"Run {run_id} has no tool call that a backend answered; there is nothing to record.")
         if by_simulator:
-            told.append(
-                f"Run {run_id}: the simulator answered {by_simulator} of {_count(len(calls), 'call')}."
+            parts.append(
+                f"Run {run_id}: the simulator answered {by_simulator} of {_plural(len(calls), 'call')}."
             )
-    if told and not may_be_simulated:
-        stop("\n".join(["This is no recording of a real backend.", *told, REAL]))
+    if parts and not may_be_simulated:
+        stop("\n".join(["This is not a recording of a real backend.", *parts, REAL]))
     return simulated
 
 
-def _calls(line: JsonObject) -> list[JsonObject]:
+def _calls_of(line: JsonObject) -> list[JsonObject]:
     calls = line["calls"]
     return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
 
 
-def _count(number: int, what: str) -> str:
+def _plural(number: int, what: str) -> str:
     return f"{number} {what}{'s' if number != 1 else ''}"

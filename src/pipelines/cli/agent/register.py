@@ -1,4 +1,4 @@
-"""`pipelines odyssey register`: an agent's folder made known to a server, as a new agent or a new version."""
+"""`pipelines odyssey register`: register an agent's folder on a server, as a new agent or a new version."""
 
 import os
 import time
@@ -9,7 +9,7 @@ import httpx2
 import typer
 
 from pipelines.cli.client import Server, uses_proxies
-from pipelines.cli.code_upload import CannotUpload, code_of
+from pipelines.cli.code_upload import CannotUpload, collect_code
 from pipelines.cli.files import stderr, stop
 from pipelines.cli.project import Project
 from pipelines.core.agents.agent_definition import LONGEST_NAME
@@ -27,7 +27,7 @@ def register(
     endpoint_url: str | None = None,
     suffix: str = "",
 ) -> Any:
-    """The agent as the server has it now. One of the same name, with the suffix, gets a new version."""
+    """Register and return the agent. An agent of the same name (with the suffix) gets a new version."""
     if project.agent is None:
         stop("There is no agent.json here: name it with --agent, or make one with `pipelines odyssey init`.")
     if project.unreadable is not None:
@@ -47,7 +47,7 @@ def register(
 
 
 def _register_with_zip(server: Server, body: dict[str, Any], archive: bytes, known: Any) -> Any:
-    """An agent without code can only be a draft: it is published once it has some."""
+    """Create a draft, upload its code, publish it: an agent without code can only be a draft."""
     if known is not None:
         agent = server.put(f"/api/agents/{known['id']}", body)
     else:
@@ -67,7 +67,7 @@ def _body(project: Project, *, token: str | None, endpoint_url: str | None) -> _
     body: dict[str, Any] = dict(project.definition)
     if project.is_code:
         try:
-            code = code_of(project)
+            code = collect_code(project)
             if code is None:
                 return _Body(body)
             text = code.as_json()
@@ -82,7 +82,7 @@ def _body(project: Project, *, token: str | None, endpoint_url: str | None) -> _
 
 
 def wait_for(url: str) -> None:
-    """A server that was started a moment ago may need one more. If none comes, the next call says so."""
+    """Wait for a server that was just started. If it does not answer, the next call reports it."""
     deadline = time.monotonic() + START_PATIENCE_S
     while time.monotonic() < deadline:
         with suppress(httpx2.HTTPError, httpx2.InvalidURL):
@@ -94,7 +94,7 @@ def wait_for(url: str) -> None:
 def register_and_ping(
     server: Server, project: Project, *, token_variable: str, endpoint_url: str | None
 ) -> None:
-    """Exit code 1 where the agent is registered but could not be reached."""
+    """Exits with 1 if the agent is registered but could not be reached."""
     token = os.environ.get(token_variable) or None
     agent = register(server, project, token=token, endpoint_url=endpoint_url)
     count = len(agent["tools_schema"])
@@ -105,14 +105,14 @@ def register_and_ping(
     ping = _ping(server, agent)
     if not ping["ok"]:
         hint = f" ({ping['hint']})" if ping.get("hint") else ""
-        stderr.print(f"It is registered, but cannot be run yet: {ping['problem']}{hint}", markup=False)
+        stderr.print(f"The agent is registered, but cannot run yet: {ping['problem']}{hint}", markup=False)
         raise typer.Exit(1)
     if project.dataset is not None:
         typer.echo(f"Run its tasks: pipelines run --agent {agent['id']} --dataset {project.dataset.name}")
 
 
 def _ping(server: Server, agent: Any) -> Any:
-    """An endpoint that is not there yet gets the time to start; a bad answer of one is final."""
+    """Wait for an endpoint that does not answer yet; a bad answer is final."""
     deadline = time.monotonic() + START_PATIENCE_S
     while True:
         ping = server.post(f"/api/agents/{agent['id']}/test-connection")

@@ -1,4 +1,4 @@
-"""`pipelines odyssey rules`: what the server's model makes of sentences of a dataset's behaviour texts."""
+"""`pipelines odyssey rules`: how the server's model translates sentences of behaviour texts into rules."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,8 +23,8 @@ def print_rules(
 ) -> None:
     path = f"/api/datasets/{dataset_id}/rules"
     if sentences and not propose:
-        stop("--sentence: say --propose, too")
-    chosen = _chosen(accept) if accept is not None else None
+        stop("--sentence needs --propose")
+    chosen = _parse_ids(accept) if accept is not None else None
     body: Any = {"sentences": [*sentences]} if sentences else {}
     items = server.post(f"{path}/propose", body)["items"] if propose else server.get(path)["items"]
     if chosen is not None:
@@ -36,29 +36,31 @@ def print_rules(
         typer.echo(dumps(items).decode())
         return
     for item in items:
-        typer.echo(_section(item))
+        typer.echo(_format_rule(item))
     if not items:
         typer.echo(
-            "Every sentence is read." if propose else "There are no rules yet: --propose asks for some."
+            "Every sentence is understood."
+            if propose
+            else "There are no translated rules yet: --propose asks the model for some."
         )
 
 
-def _chosen(accept: str) -> list[int]:
-    """The ids that are named; none for all."""
+def _parse_ids(accept: str) -> list[int]:
+    """The ids in the option; an empty list stands for all."""
     named = [] if accept.strip() == ALL else [one.strip() for one in accept.split(",")]
     if any(not one.isascii() or not one.isdigit() for one in named):
         stop(f"--accept: ids of rules as in 3,4,7, or `{ALL}`; not {accept!r}")
     return [int(one) for one in named]
 
 
-def _section(item: Any) -> str:
+def _format_rule(item: Any) -> str:
     tried = item["tried"]
     lines = [f"{item['id']}  {item['status']}  {item['sentence']}"]
-    lines += [f"    as a sentence: {said}" for said in tried["read_as"]]
+    lines += [f"    as a sentence: {line}" for line in tried["read_as"]]
     lines += [f"    {dumps(rule).decode()}" for rule in item["rules"]]
     if item["left_out"]:
         lines.append(f"    left out: {item['left_out']}")
-    lines += _tried(tried) if item["rules"] else []
+    lines += _format_trial(tried) if item["rules"] else []
     if tried["problem"]:
         lines.append(f"    cannot be accepted: {tried['problem']}")
     if tried["warning"]:
@@ -66,8 +68,8 @@ def _section(item: Any) -> str:
     return "\n".join(lines)
 
 
-def _tried(tried: Any) -> list[str]:
-    figures = f"{tried['calls']} calls, {tried['differ']} answered otherwise, {tried['refused']} refused"
+def _format_trial(tried: Any) -> list[str]:
+    figures = f"{tried['calls']} calls, {tried['differ']} answered differently, {tried['refused']} refused"
     calls = [
         f"    {word}: {call['tool']} {dumps(call['arguments']).decode()} → {call['status']}"
         for example in tried["examples"]

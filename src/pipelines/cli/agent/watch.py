@@ -1,4 +1,4 @@
-"""Which of a folder's files changed, told by their times and sizes: no dependency, any file system."""
+"""Which files of a folder changed, by their times and sizes: works on any file system."""
 
 import os
 import time
@@ -6,26 +6,26 @@ from collections.abc import Iterator
 from pathlib import Path
 
 WATCHED = frozenset({".py", ".json", ".csv", ".txt", ".yaml", ".yml", ".toml", ".md", ".env"})
-PASSED_OVER = frozenset({"__pycache__", "node_modules", "venv", "site-packages", "build", "dist"})
+IGNORED_FOLDERS = frozenset({"__pycache__", "node_modules", "venv", "site-packages", "build", "dist"})
 LOOK_EVERY_S = 0.25
 QUIET_S = 0.3  # an editor writes in several steps: a change counts when nothing has moved for this long
 
 Snapshot = dict[str, tuple[int, int]]
 
 
-class Watch:
+class FolderWatch:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._known = self._look()
+        self._known = self._scan()
 
     def changed(self) -> list[str]:
-        """Files that are new, gone or different since the last answer, once they have come to rest."""
-        seen = self._look()
+        """Files that were added, removed or changed since the last call, once no more changes arrive."""
+        seen = self._scan()
         if seen == self._known:
             return []
         while True:
             time.sleep(QUIET_S)
-            later = self._look()
+            later = self._scan()
             if later == seen:
                 break
             seen = later
@@ -37,7 +37,7 @@ class Watch:
             time.sleep(LOOK_EVERY_S)
         return found
 
-    def _look(self) -> Snapshot:
+    def _scan(self) -> Snapshot:
         found: Snapshot = {}
         for path in _files(self._directory):
             try:
@@ -50,7 +50,7 @@ class Watch:
 
 def _files(directory: Path) -> Iterator[Path]:
     for folder, inner, names in os.walk(directory):
-        inner[:] = [name for name in inner if name not in PASSED_OVER and not name.startswith(".")]
+        inner[:] = [name for name in inner if name not in IGNORED_FOLDERS and not name.startswith(".")]
         for name in names:
             if name == ".env" or Path(name).suffix in WATCHED:
                 yield Path(folder, name)

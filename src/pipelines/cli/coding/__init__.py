@@ -1,1 +1,1 @@
-"""`pipelines coding …`: scenarios of coding tasks, tasks of other ranges, stored changes scored again."""
+"""`pipelines coding …`: scenarios, imports from other benchmarks, grading stored changes again."""

@@ -1,93 +1,95 @@
 """The commands of `pipelines coding`. Each parses, calls and prints."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipelines.cli.agent.odyssey import DEFAULT_URL, ApiKey, Json, Url
+from pipelines.cli.options import Json, with_server
+
+if TYPE_CHECKING:
+    from pipelines.cli.client import Server
 
 app = typer.Typer(
-    help="Coding tasks: a repository, a change to it, and how that is graded.",
+    help="Coding tasks: a repository, the change to make, and how to grade it.",
     no_args_is_help=True,
     add_completion=False,
 )
 scenario_app = typer.Typer(help="Scenarios of coding tasks.", no_args_is_help=True, add_completion=False)
 import_app = typer.Typer(
-    help="Take tasks of other ranges; each is proved before it is stored.",
+    help="Import tasks of other benchmarks. Each is verified before it is stored.",
     no_args_is_help=True,
     add_completion=False,
 )
 app.add_typer(scenario_app, name="scenario")
 app.add_typer(import_app, name="import")
 Ref = Annotated[str, typer.Argument(help="The scenario's name or id.")]
-Replace = Annotated[bool, typer.Option("--replace", help="In place of scenarios of the same name.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Replace scenarios of the same name.")]
 
 
 @scenario_app.command(name="add")
+@with_server
 def add_command(
+    server: "Server",
     file: Annotated[Path, typer.Argument(help="YAML or JSON: one scenario, or a list of them.")],
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
-    """Store the scenarios of a file; one of the same name is changed."""
-    from pipelines.cli.client import Server
+    """Store the scenarios of a file. A scenario of the same name is updated."""
     from pipelines.cli.coding.scenarios import add_file
 
-    with Server(url, api_key) as server:
-        add_file(server, file, as_json=as_json)
+    add_file(server, file, as_json=as_json)
 
 
 @scenario_app.command(name="ls")
-def list_command(as_json: Json = False, url: Url = DEFAULT_URL, api_key: ApiKey = None) -> None:
+@with_server
+def list_command(server: "Server", as_json: Json = False) -> None:
     """List the scenarios, newest first."""
-    from pipelines.cli.client import Server
     from pipelines.cli.coding.scenarios import print_scenarios
 
-    with Server(url, api_key) as server:
-        print_scenarios(server, as_json=as_json)
+    print_scenarios(server, as_json=as_json)
 
 
 @scenario_app.command(name="show")
-def show_command(ref: Ref, as_json: Json = False, url: Url = DEFAULT_URL, api_key: ApiKey = None) -> None:
-    """Print a scenario as YAML, as `add` reads it."""
-    from pipelines.cli.client import Server
+@with_server
+def show_command(server: "Server", ref: Ref, as_json: Json = False) -> None:
+    """Print a scenario as YAML that `add` accepts."""
     from pipelines.cli.coding.scenarios import print_scenario
 
-    with Server(url, api_key) as server:
-        print_scenario(server, ref, as_json=as_json)
+    print_scenario(server, ref, as_json=as_json)
 
 
 @scenario_app.command(name="rm")
-def remove_command(ref: Ref, url: Url = DEFAULT_URL, api_key: ApiKey = None) -> None:
-    """Delete a scenario. Tasks that were made of it keep their copies."""
-    from pipelines.cli.client import Server
-    from pipelines.cli.coding.scenarios import remove
+@with_server
+def remove_command(server: "Server", ref: Ref) -> None:
+    """Delete a scenario. Tasks that were created from it keep their copies."""
+    from pipelines.cli.coding.scenarios import remove_scenario
 
-    with Server(url, api_key) as server:
-        remove(server, ref)
+    remove_scenario(server, ref)
 
 
 @import_app.command(name="harbor")
+@with_server
 def harbor_command(
-    path: Annotated[Path, typer.Argument(help="A task folder of Harbor's format, or a folder of them.")],
+    server: "Server",
+    path: Annotated[
+        Path, typer.Argument(help="A task folder in Harbor's format, or a folder of task folders.")
+    ],
     replace: Replace = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what could be taken.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what could be imported.")] = False,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
-    """Take tasks of Harbor's format. Exit: 0 all are taken, 1 some were refused, 2 usage, 3 not run."""
+    """Import tasks in Harbor's format. Exit: 0 all imported, 1 some refused, 2 usage, 3 not run."""
+    from pipelines.cli.coding.import_tasks import ImportOptions
     from pipelines.cli.coding.imports import import_harbor
-    from pipelines.cli.coding.proving import Wish
 
-    import_harbor(Wish(url=url, api_key=api_key, replace=replace, is_dry=dry_run, as_json=as_json), path)
+    import_harbor(server, ImportOptions(replace=replace, is_dry=dry_run, as_json=as_json), path)
 
 
 @import_app.command(name="swebench")
+@with_server
 def swebench_command(
-    file: Annotated[Path, typer.Argument(help="Rows of SWE-bench's form: .jsonl or .json.")],
+    server: "Server",
+    file: Annotated[Path, typer.Argument(help="Rows in SWE-bench's format: .jsonl or .json.")],
     repos: Annotated[
         Path | None,
         typer.Option(help="Repositories as DIR/owner/name, .git or .bundle. [default: GitHub]"),
@@ -95,22 +97,22 @@ def swebench_command(
     requirements: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Packages that setup and tests need.")
     ] = None,
-    setup: Annotated[str | None, typer.Option(help="Command that sets a repository up.")] = None,
+    setup: Annotated[str | None, typer.Option(help="Command that sets up a repository.")] = None,
     test_command: Annotated[
         str | None,
-        typer.Option(help="Runs the tests; leaves JUnit at $PIPELINES_JUNIT_FILE. [default: pytest]"),
+        typer.Option(help="Command that runs the tests and writes $PIPELINES_JUNIT_FILE. [default: pytest]"),
     ] = None,
-    timeout_s: Annotated[int | None, typer.Option(min=1, max=3600, help="Of the tests.")] = None,
+    timeout_s: Annotated[
+        int | None, typer.Option(min=1, max=3600, help="Seconds that the tests may take.")
+    ] = None,
     only: Annotated[list[str] | None, typer.Option(help="Only this instance_id. Repeatable.")] = None,
     replace: Replace = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what could be taken.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what could be imported.")] = False,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
-    """Take rows of SWE-bench's form. Exit: 0 all are taken, 1 some were refused, 2 usage, 3 not run."""
+    """Import rows in SWE-bench's format. Exit: 0 all imported, 1 some refused, 2 usage, 3 not run."""
+    from pipelines.cli.coding.import_tasks import ImportOptions
     from pipelines.cli.coding.imports import import_swebench
-    from pipelines.cli.coding.proving import Wish
     from pipelines.cli.files import read_text
     from pipelines.core.coding.import_swebench import TestSetting
 
@@ -120,24 +122,22 @@ def swebench_command(
         test_command=test_command,
         timeout_s=timeout_s,
     )
-    wish = Wish(url=url, api_key=api_key, replace=replace, is_dry=dry_run, as_json=as_json)
-    import_swebench(wish, file, repos=repos, setting=setting, only=tuple(only or ()))
+    options = ImportOptions(replace=replace, is_dry=dry_run, as_json=as_json)
+    import_swebench(server, options, file, repos=repos, setting=setting, only=tuple(only or ()))
 
 
 @app.command(name="rescore")
+@with_server
 def rescore_command(
-    named: Annotated[str, typer.Argument(metavar="RUN|batch:N", help="A run, or batch:3.")],
+    server: "Server",
+    named: Annotated[str, typer.Argument(metavar="RUN|batch:N", help="A run's number, or batch:NUMBER.")],
     scorers: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Scorers, YAML or JSON. [default: those the scenario has now]"),
+        typer.Option(metavar="FILE", help="Scorers, YAML or JSON. [default: the scenario's current ones]"),
     ] = None,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
-    """Grade stored changes again, without the agent, and print what that changed."""
-    from pipelines.cli.client import Server
+    """Grade stored changes again, without the agent, and print which verdicts changed."""
     from pipelines.cli.coding.rescore import rescore
 
-    with Server(url, api_key) as server:
-        rescore(server, named, scorers, as_json=as_json)
+    rescore(server, named, scorers, as_json=as_json)

@@ -1,9 +1,10 @@
-"""`pipelines coding import …`: files of another range, read where they are and proved by the server."""
+"""`pipelines coding import …`: tasks of other benchmarks, read from files and verified by the server."""
 
 from pathlib import Path
 
-from pipelines.cli.coding.proving import Wish, take_all
-from pipelines.cli.coding.repositories import NoRepository, seed_at
+from pipelines.cli.client import Server
+from pipelines.cli.coding.import_tasks import ImportOptions, import_all
+from pipelines.cli.coding.repositories import RepositoryNotFound, seed_at
 from pipelines.cli.coding.scenario_files import read_tree
 from pipelines.cli.files import read_text, stop
 from pipelines.core.coding.import_harbor import CONFIG, read_harbor_task
@@ -14,28 +15,34 @@ from pipelines.core.text.json_text import InvalidJson, JsonObject
 DEEPEST = 6  # levels below which no task folder is looked for
 
 
-def import_harbor(wish: Wish, path: Path) -> None:
+def import_harbor(server: Server, options: ImportOptions, path: Path) -> None:
     folders = _task_folders(path)
     if not folders:
         stop(f"{path} has no task in it: a task's folder has a {CONFIG}.")
-    take_all(wish, [read_harbor_task(folder.name, read_tree(folder)) for folder in folders])
+    import_all(server, options, [read_harbor_task(folder.name, read_tree(folder)) for folder in folders])
 
 
 def import_swebench(
-    wish: Wish, file: Path, *, repos: Path | None, setting: TestSetting, only: tuple[str, ...] = ()
+    server: Server,
+    options: ImportOptions,
+    file: Path,
+    *,
+    repos: Path | None,
+    setting: TestSetting,
+    only: tuple[str, ...] = (),
 ) -> None:
     try:
         rows = read_swebench_file(read_text(file), file.name)
     except InvalidJson as error:
         stop(f"{file} {error.predicate}")
-    chosen = [(number, row) for number, row in enumerate(rows, 1) if not only or _id_of(row) in only]
+    chosen = [(number, row) for number, row in enumerate(rows, 1) if not only or _instance_id(row) in only]
     if not chosen:
         stop(f"{file} has no row{' of ' + ', '.join(only) if only else 's'}.")
-    take_all(wish, [_read_row(row, number, repos, setting) for number, row in chosen])
+    import_all(server, options, [_read_row(row, number, repos, setting) for number, row in chosen])
 
 
 def _task_folders(path: Path) -> list[Path]:
-    """The folder itself, or every folder below it that is a task's."""
+    """The folder itself, or every task folder below it."""
     top = path.resolve()
     if not top.is_dir():
         stop(f"{path} is no folder.")
@@ -52,10 +59,10 @@ def _read_row(
     if repos is not None and isinstance(row, dict) and row.get("repo") and row.get("base_commit"):
         try:
             seed = seed_at(repos, str(row["repo"]), str(row["base_commit"]))
-        except NoRepository as error:
-            return RefusedTask(name=_id_of(row) or f"row {number}", reasons=(str(error),))
+        except RepositoryNotFound as error:
+            return RefusedTask(name=_instance_id(row) or f"row {number}", reasons=(str(error),))
     return read_swebench_row(row, number, seed, setting)
 
 
-def _id_of(row: object) -> str | None:
+def _instance_id(row: object) -> str | None:
     return str(row.get("instance_id")) if isinstance(row, dict) else None

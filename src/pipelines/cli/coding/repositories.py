@@ -1,4 +1,4 @@
-"""Repositories on this machine as archives of one commit, for rows whose repository is not fetched."""
+"""Local repositories as archives of one commit, for rows whose repository is not fetched."""
 
 import base64
 import subprocess
@@ -11,13 +11,13 @@ SUFFIXES = ("", ".git", ".bundle")
 GIT_S = 120
 
 
-class NoRepository(Exception):
-    """It is not there, or not at that commit; the message says which."""
+class RepositoryNotFound(Exception):
+    """The repository or the commit is missing; the message says which."""
 
 
 def seed_at(repos: Path, repo: str, commit: str) -> JsonObject:
-    """The tree of a commit, without any history, as a workspace seed. Raises NoRepository."""
-    source = _found(repos, repo)
+    """The tree of a commit, without any history, as a workspace seed. Raises RepositoryNotFound."""
+    source = _find_repository(repos, repo)
     with tempfile.TemporaryDirectory() as folder:
         # A clone, since a bundle is no repository, and so that nothing is ever written to the source.
         _git(
@@ -36,22 +36,22 @@ def seed_at(repos: Path, repo: str, commit: str) -> JsonObject:
     return {"type": "archive", "data": base64.b64encode(data).decode()}
 
 
-def _found(repos: Path, repo: str) -> Path:
+def _find_repository(repos: Path, repo: str) -> Path:
     names = [repo, repo.replace("/", "__"), repo.rpartition("/")[2]]
     for place in (repos / f"{name}{suffix}" for name in names for suffix in SUFFIXES):
         if place.is_file() or (place.is_dir() and ((place / ".git").exists() or (place / "HEAD").is_file())):
             return place
-    raise NoRepository(f"{repos} has no repository {repo} ({repo}, {repo}.git or {repo}.bundle)")
+    raise RepositoryNotFound(f"{repos} has no repository {repo} ({repo}, {repo}.git or {repo}.bundle)")
 
 
 def _git(*arguments: str, what: str) -> bytes:
     try:
         done = subprocess.run(["git", *arguments], capture_output=True, timeout=GIT_S, check=False)
     except FileNotFoundError:
-        raise NoRepository("git is not installed here, and --repos needs it") from None
+        raise RepositoryNotFound("git is not installed here, and --repos needs it") from None
     except subprocess.TimeoutExpired:
-        raise NoRepository(f"{what}: git took over {GIT_S} s") from None
+        raise RepositoryNotFound(f"{what}: git took over {GIT_S} s") from None
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise NoRepository(f"{what}: {said[-1] if said else 'git says nothing'}")
+        text = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise RepositoryNotFound(f"{what}: {text[-1] if text else 'git says nothing'}")
     return done.stdout

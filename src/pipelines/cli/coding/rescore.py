@@ -1,4 +1,4 @@
-"""`pipelines coding rescore`: stored changes graded again, without the agent, and what that changed."""
+"""`pipelines coding rescore`: grade stored changes again, without the agent, and print changed verdicts."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from pipelines.cli.coding.scenario_files import read_any
 from pipelines.cli.coding.show import print_results
 from pipelines.cli.files import stop
 from pipelines.cli.output.blocks import COLOURS, new_console, print_block
-from pipelines.cli.output.eval_words import plural
+from pipelines.cli.output.phrases import plural
 from pipelines.cli.progress import stderr
 from pipelines.cli.run.run import is_number
 from pipelines.core.text.json_text import JsonObject
@@ -23,7 +23,7 @@ MOST_SHOWN = 50
 
 
 def rescore(server: Server, named: str, scorers: Path | None, *, as_json: bool) -> None:
-    body = _body(scorers)
+    body = _request_body(scorers)
     number = named.removeprefix(BATCH)
     if not is_number(number):
         stop(f"{named}: give the number of a run, such as 12, or batch:3. See: pipelines ls runs")
@@ -33,14 +33,14 @@ def rescore(server: Server, named: str, scorers: Path | None, *, as_json: bool) 
         _rescore_run(server, int(number), body, as_json=as_json)
 
 
-def _body(path: Path | None) -> JsonObject:
-    """A list of scorers, or an object that has one, such as a scenario."""
+def _request_body(path: Path | None) -> JsonObject:
+    """The body with a list of scorers, from a list or an object that has one, such as a scenario."""
     if path is None:
         return {}
     read = read_any(path)
     scorers = read.get("scorers") if isinstance(read, dict) else read
     if not isinstance(scorers, list):
-        stop(f"{path}: a list of scorers is expected, or `scorers:` with one.")
+        stop(f"{path}: expected a list of scorers, or `scorers:` with one.")
     return {"scorers": scorers}
 
 
@@ -54,8 +54,8 @@ def _rescore_run(server: Server, run_id: int, body: JsonObject, *, as_json: bool
     console = new_console()
     after = run["verdict"] or "ERROR"
     style = f"bold {COLOURS.get(after, 'magenta')}"
-    said = f"was {before}" if before != after else "as before"
-    print_block(console, f"Run {run_id}: {after}", f"({said}; no agent was called)", style=style)
+    text = f"was {before}" if before != after else "as before"
+    print_block(console, f"Run {run_id}: {after}", f"({text}; no agent was called)", style=style)
     print_results(console, coding)
 
 
@@ -83,9 +83,9 @@ def _rescore_batch(server: Server, batch_id: int, body: JsonObject, *, as_json: 
         print_block(console, f"run {change['run_id']}", f"{_side(change['from'])} → {_side(change['to'])}")
     if len(changes) > MOST_SHOWN:
         print_block(console, "", f"… and {len(changes) - MOST_SHOWN:,} more: --json", indent=0)
-    told = f"{plural(len(changes), 'verdict')} changed" if changes else "no verdict changed"
-    said = f"{plural(rescored, 'run')} graded again, {told}; no agent was called."
-    print_block(console, "", said, indent=0)
+    text = f"{plural(len(changes), 'verdict')} changed" if changes else "no verdict changed"
+    summary = f"{plural(rescored, 'run')} graded again, {text}; no agent was called."
+    print_block(console, "", summary, indent=0)
 
 
 def _side(verdict: Any) -> str:

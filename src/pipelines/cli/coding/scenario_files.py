@@ -1,6 +1,6 @@
-"""Scenarios as people keep them: YAML beside the repository and the tests that it names by folder.
+"""Files of scenarios: YAML or JSON that names a repository's folder and a folder of hidden tests.
 
-Beside what the API takes, a file may say `workspace_seed: {type: folder, path: shop}` and
+Besides the fields of the API, a file may have `workspace_seed: {type: folder, path: shop}` and
 `test_folder: hidden`: the files of those folders are read here and sent.
 """
 
@@ -21,17 +21,17 @@ MOST_BYTES = 64 * 1024 * 1024
 
 
 def read_scenarios(path: Path) -> list[JsonObject]:
-    """The bodies of POST /api/coding-scenarios that a file stands for."""
+    """The bodies of POST /api/coding-scenarios for the scenarios of a file."""
     body = read_any(path)
     listed = body.get("scenarios") if isinstance(body, dict) and "scenarios" in body else body
     entries = listed if isinstance(listed, list) else [listed]
     if not entries or not all(isinstance(entry, dict) for entry in entries):
-        stop(f"{path}: one scenario, or a list of them, is expected.")
-    return [_with_folders(entry, path.parent) for entry in entries if isinstance(entry, dict)]
+        stop(f"{path}: expected one scenario, or a list of scenarios.")
+    return [_read_folders(entry, path.parent) for entry in entries if isinstance(entry, dict)]
 
 
 def read_any(path: Path) -> Json:
-    """YAML or JSON, by its name and else by how it begins."""
+    """YAML or JSON, by the file's ending, else by its first character."""
     text = read_text(path)
     if path.suffix == ".json" or (path.suffix not in (".yaml", ".yml") and text.lstrip()[:1] in ("{", "[")):
         try:
@@ -44,7 +44,7 @@ def read_any(path: Path) -> Json:
         stop_with(refused.problems, str(path))
 
 
-def _with_folders(body: JsonObject, base: Path) -> JsonObject:
+def _read_folders(body: JsonObject, base: Path) -> JsonObject:
     made = dict(body)
     seed = made.get("workspace_seed")
     if isinstance(seed, dict) and seed.get("type") == "folder":
@@ -52,7 +52,7 @@ def _with_folders(body: JsonObject, base: Path) -> JsonObject:
             read_tree(base / _folder_name(seed.get("path"), "workspace_seed.path"))
         )
     if "test_folder" in made:
-        tests = _texts(base / _folder_name(made.pop("test_folder"), "test_folder"))
+        tests = _read_test_files(base / _folder_name(made.pop("test_folder"), "test_folder"))
         known = made.get("test_files")
         made["test_files"] = tests | (known if isinstance(known, dict) else {})
     return made
@@ -60,12 +60,12 @@ def _with_folders(body: JsonObject, base: Path) -> JsonObject:
 
 def _folder_name(value: Json, what: str) -> str:
     if not isinstance(value, str) or not value:
-        stop(f"`{what}` must name a folder, from where the file is.")
+        stop(f"`{what}` must name a folder, relative to the file.")
     return value
 
 
 def read_tree(folder: Path) -> dict[str, TreeFile]:
-    """Every file below it, by its path in it."""
+    """Every file below the folder, by its relative path."""
     if not folder.is_dir():
         stop(f"{folder} is no folder.")
     found: dict[str, TreeFile] = {}
@@ -74,7 +74,7 @@ def read_tree(folder: Path) -> dict[str, TreeFile]:
         folders[:] = sorted(set(folders) - LEFT_OUT)
         for name in sorted(names):
             path = Path(top) / name
-            data = _data(path)
+            data = _read_file(path)
             size += len(data)
             if len(found) >= MOST_FILES or size > MOST_BYTES:
                 stop(f"{folder} is too large to be sent: name a git repository instead.")
@@ -83,17 +83,17 @@ def read_tree(folder: Path) -> dict[str, TreeFile]:
     return found
 
 
-def _texts(folder: Path) -> JsonObject:
+def _read_test_files(folder: Path) -> JsonObject:
     found: JsonObject = {}
     for path, file in read_tree(folder).items():
         text = file.text()
         if text is None:
-            stop(f"{folder / path} is no text: files that only graders see must be that.")
+            stop(f"{folder / path} is not a text file: hidden test files must be text.")
         found[path] = text
     return found
 
 
-def _data(path: Path) -> bytes:
+def _read_file(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""`pipelines coding scenario …`: stored from files, listed, shown, deleted."""
+"""`pipelines coding scenario …`: store scenarios from files, list, show and delete them."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ def add_file(server: Server, path: Path, *, as_json: bool) -> None:
     stored = []
     for body in read_scenarios(path):
         name = str(body.get("name"))
-        made = send(server, body, known.get(name))
+        made = store_scenario(server, body, known.get(name))
         stored.append(made)
         if not as_json:
             typer.echo(
@@ -33,8 +33,8 @@ def add_file(server: Server, path: Path, *, as_json: bool) -> None:
         typer.echo(json.dumps(stored, ensure_ascii=False))
 
 
-def send(server: Server, body: JsonObject, known_id: Any) -> Any:
-    """Stored as new, or in place of the one that is known: the file is the whole of it."""
+def store_scenario(server: Server, body: JsonObject, known_id: Any) -> Any:
+    """Create the scenario, or replace the stored one completely."""
     if known_id is None:
         return server.post(SCENARIOS, body)
     return server.put(f"{SCENARIOS}/{known_id}", body)
@@ -59,7 +59,7 @@ def _row(each: Any) -> tuple[str, ...]:
 
 
 def print_scenario(server: Server, ref: str, *, as_json: bool) -> None:
-    found = server.get(f"{SCENARIOS}/{find(server, ref)}")
+    found = server.get(f"{SCENARIOS}/{find_scenario_id(server, ref)}")
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False))
     else:
@@ -68,13 +68,13 @@ def print_scenario(server: Server, ref: str, *, as_json: bool) -> None:
         )
 
 
-def remove(server: Server, ref: str) -> None:
-    server.delete(f"{SCENARIOS}/{find(server, ref)}")
+def remove_scenario(server: Server, ref: str) -> None:
+    server.delete(f"{SCENARIOS}/{find_scenario_id(server, ref)}")
     typer.echo(f"Scenario {ref} is deleted; tasks that were made of it keep their copies.")
 
 
-def find(server: Server, ref: str) -> Any:
-    """The id of a scenario that is named by name or id."""
+def find_scenario_id(server: Server, ref: str) -> Any:
+    """The id of the scenario with this name or id."""
     items = server.every(SCENARIOS)
     found = [each["id"] for each in items if ref in (each["name"], str(each["id"]))]
     if found:

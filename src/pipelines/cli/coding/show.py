@@ -1,4 +1,4 @@
-"""What `pipelines show` prints of a coding run: the change, and what each scorer said of it."""
+"""What `pipelines show` prints of a coding run: the change, and the result of each scorer."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.text import Text
 
 from pipelines.cli.output.blocks import print_block, print_title
-from pipelines.cli.output.eval_words import plural
 from pipelines.cli.output.junit import printable
+from pipelines.cli.output.phrases import plural
 
 COLOURS = {"PASS": "green", "FAIL": "red", "N/A": "magenta"}
 MOST_FILES = 40
@@ -40,7 +40,7 @@ def print_results(console: Console, coding: Any, *, full: bool = False) -> None:
     restored = grading["restored_files"]
     if restored:
         named = ", ".join(restored[:10]) + (f" and {len(restored) - 10} more" if len(restored) > 10 else "")
-        print_block(console, "", f"put back before grading: {named}", indent=2, rest="dim")
+        print_block(console, "", f"restored before grading: {named}", indent=2, rest="dim")
 
 
 def _passed(passed: bool | None) -> str:
@@ -77,11 +77,11 @@ def _print_diff(console: Console, diff: Any, *, full: bool) -> None:
     if len(files) > MOST_FILES and not full:
         print_block(console, "", f"… and {len(files) - MOST_FILES} more: --full", indent=2)
     if diff["truncated"]:
-        print_block(console, "", "the diff is over its limit and was cut", indent=2, rest="yellow")
+        print_block(console, "", "the diff exceeds its limit and was cut", indent=2, rest="yellow")
     if diff["ignored_total"]:
         count = plural(diff["ignored_total"], "ignored file")
-        said = f"{count} left out: {', '.join(diff['ignored_files'][:5])}"
-        print_block(console, "", said, indent=2, rest="dim")
+        text = f"{count} left out: {', '.join(diff['ignored_files'][:5])}"
+        print_block(console, "", text, indent=2, rest="dim")
     _print_patch(console, diff["patch"].splitlines(), full=full)
 
 
@@ -97,8 +97,8 @@ def _mode_changed(file: Any) -> bool:
 
 
 def _print_patch(console: Console, lines: list[str], *, full: bool) -> None:
-    told = lines if full else [line for line in lines if not line.startswith("index ")]
-    shown = told if full else told[:MOST_LINES]
+    text = lines if full else [line for line in lines if not line.startswith("index ")]
+    shown = text if full else text[:MOST_LINES]
     for line in shown:
         style = (
             "green"
@@ -110,12 +110,12 @@ def _print_patch(console: Console, lines: list[str], *, full: bool) -> None:
             else "dim"
         )
         print_cut(console, f"    {line}", style, full=full)
-    if len(told) > len(shown):
-        print_block(console, "", f"… {len(told) - len(shown):,} more lines: --full", indent=4, rest="dim")
+    if len(text) > len(shown):
+        print_block(console, "", f"… {len(text) - len(shown):,} more lines: --full", indent=4, rest="dim")
 
 
 def print_cut(console: Console, line: str, style: str, *, full: bool) -> None:
-    """Cut at the right edge, not wrapped: a wrapped line of a diff or a log is read as two."""
+    """Print one line cut at the right edge: a wrapped line of a diff or a log looks like two."""
     text = Text(printable(line.expandtabs(4)), style=style)
     if not full:
         text.truncate(console.width, overflow="ellipsis")

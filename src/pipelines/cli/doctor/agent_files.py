@@ -1,4 +1,4 @@
-"""Checks of an agent's files: its registration, its tools' plans, its tasks, what it needs installed."""
+"""Checks of an agent's files: registration, plans of its tools, tasks, installed requirements."""
 
 import re
 import sys
@@ -7,7 +7,7 @@ from importlib import metadata
 from pathlib import Path
 
 from pipelines import __version__
-from pipelines.cli.doctor.findings import Finding, Level, doubt, fine, listed, wrong
+from pipelines.cli.doctor.findings import Finding, Level, list_problems, ok, problem, warning
 from pipelines.cli.doctor.sentences import ReadSentences
 from pipelines.cli.project import Project
 from pipelines.core.agents.agent_definition import parse_agent_definition
@@ -31,15 +31,15 @@ _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 
 def environment_findings(directory: Path) -> Iterator[Finding]:
     version = ".".join(map(str, sys.version_info[:3]))
-    yield fine("versions", f"pipelines {__version__}, Python {version}")
+    yield ok("versions", f"pipelines {__version__}, Python {version}")
     path = directory / "requirements.txt"
     if not path.is_file():
         return
     missing = [name for name in _requirement_names(path) if not _is_installed(name)]
     if missing:
-        yield doubt(NEEDS, f"not installed here: {', '.join(missing)}", "pip install -r requirements.txt")
+        yield warning(NEEDS, f"not installed here: {', '.join(missing)}", "pip install -r requirements.txt")
     else:
-        yield fine(NEEDS, "all of requirements.txt is installed here")
+        yield ok(NEEDS, "all of requirements.txt is installed here")
 
 
 def _requirement_names(path: Path) -> list[str]:
@@ -62,19 +62,19 @@ def _is_installed(name: str) -> bool:
 def agent_findings(project: Project) -> Iterator[Finding]:
     path, body = project.agent, project.definition
     if path is None:
-        yield doubt(AGENT, "there is no agent.json, so no tools are checked", "name it: --agent FILE")
+        yield warning(AGENT, "there is no agent.json, so no tools are checked", "name it: --agent FILE")
         return
     if project.unreadable is not None:
-        yield wrong(AGENT, said_of(path.name, project.unreadable))
+        yield problem(AGENT, said_of(path.name, project.unreadable))
         return
     is_tools_only = set(body) == {"tools_schema"}
     problems = _tools_problems(project) if is_tools_only else _definition_problems(project)
-    yield from listed(AGENT, problems)
+    yield from list_problems(AGENT, problems)
     if not problems:
         tools = body.get("tools_schema")
         count = len(tools) if isinstance(tools, list) else 0
-        yield fine(AGENT, f"{path.name} can be registered: {count} tool{'s' if count != 1 else ''}")
-    yield from _agent_doubts(project, is_tools_only=is_tools_only)
+        yield ok(AGENT, f"{path.name} can be registered: {count} tool{'s' if count != 1 else ''}")
+    yield from _agent_warnings(project, is_tools_only=is_tools_only)
 
 
 def _definition_problems(project: Project) -> list[Problem]:
@@ -93,27 +93,27 @@ def _tools_problems(project: Project) -> list[Problem]:
     return problems
 
 
-def _agent_doubts(project: Project, *, is_tools_only: bool) -> Iterator[Finding]:
+def _agent_warnings(project: Project, *, is_tools_only: bool) -> Iterator[Finding]:
     body = project.definition
     if not body.get("tools_schema"):
-        yield doubt(
+        yield warning(
             AGENT, "it declares no tools, so every call is answered 404", "list them in `tools_schema`"
         )
     if is_tools_only or project.is_code:
         return
     if not body.get("auth_header_name"):
-        yield doubt(
+        yield warning(
             AGENT,
             "it names no auth header, so dispatches carry no token",
             '"auth_header_name": "Authorization"',
         )
     if body.get("auth_header_value"):
         change = "keep it in the environment; `pipelines odyssey register` adds it from AGENT_TOKEN"
-        yield doubt(AGENT, "it holds a secret: auth_header_value", change)
+        yield warning(AGENT, "it holds a secret: auth_header_value", change)
 
 
 def declared_tools(project: Project, problems: list[Problem] | None = None) -> tuple[Tool, ...]:
-    """The tools that can be read; what is wrong with the others is for `problems`."""
+    """The valid tools; adds what is wrong with the others to `problems`."""
     found: list[Problem] = [] if problems is None else problems
     return read_tools_schema(
         project.definition.get("tools_schema") or [],
@@ -143,7 +143,7 @@ def task_findings(project: Project) -> Iterator[Finding]:
     # A tool that cannot be read is told of once; that tasks name it is no second problem.
     known = tools if tools and not problems else None
     if project.dataset is None:
-        yield doubt(
+        yield warning(
             TASKS,
             "there is no tasks.csv, .yaml or .jsonl, so no tasks are checked",
             "name it: --dataset FILE",
@@ -159,15 +159,15 @@ def task_findings(project: Project) -> Iterator[Finding]:
             ledger_schema=schema,
         )
     except OSError as error:
-        yield wrong(TASKS, f"{project.dataset}: {error.strerror or error}")
+        yield problem(TASKS, f"{project.dataset}: {error.strerror or error}")
     except Refused as refused:
-        yield from listed(TASKS, refused.problems)
+        yield from list_problems(TASKS, refused.problems)
     if read is None:
         yield from _plan_findings(tools, schema, [], rules=rules)
         return
     yield from _oracle_findings(project.dataset.name, read, known, schema)
     ruled = rule_warnings(read.seeds, tools=known, ledger_schema=schema, rules=rules)
-    yield from listed(RULES, read.in_file(ruled), Level.WARNING)
+    yield from list_problems(RULES, read.in_file(ruled), Level.WARNING)
     yield from _plan_findings(tools, schema, read.seeds, read.rows, rules=rules)
 
 
@@ -175,11 +175,11 @@ def _oracle_findings(
     name: str, read: ReadTasks, tools: Sequence[Tool] | None, schema: LedgerSchema | None
 ) -> Iterator[Finding]:
     seeds = read.seeds
-    yield fine(TASKS, f"{name}: {len(seeds)} task{'s' if len(seeds) != 1 else ''} can be read")
+    yield ok(TASKS, f"{name}: {len(seeds)} task{'s' if len(seeds) != 1 else ''} can be read")
     for note in read.notes:
-        yield fine(TASKS, note)
+        yield ok(TASKS, note)
     linted = read.in_file(lint_seeds(seeds, tools=tools, ledger_schema=schema))
-    yield from listed(TASKS, linted, Level.WARNING)
+    yield from list_problems(TASKS, linted, Level.WARNING)
 
 
 def _plan_findings(
@@ -190,7 +190,7 @@ def _plan_findings(
     *,
     rules: Sequence[JsonObject],
 ) -> Iterator[Finding]:
-    """A tool is read over every world that the tasks start from; the best reading is what counts."""
+    """Plans every tool over every world that the tasks start from, and keeps its best plan."""
     if not tools:
         return
     best: dict[str, ToolPlan] = {}
@@ -200,7 +200,7 @@ def _plan_findings(
             if name not in best or plan.confidence > best[name].confidence:
                 best[name] = plan
         read.look_at(row, simulator, now)
-    yield from _by_tool(best, {tool.name: tool for tool in tools})
+    yield from _plan_findings_by_tool(best, {tool.name: tool for tool in tools})
     yield from read.findings()
 
 
@@ -211,7 +211,7 @@ def _simulators(
     rows: Sequence[int],
     rules: Sequence[JsonObject],
 ) -> Iterator[tuple[int, str | None, PlannedSimulator]]:
-    """One for each distinct world, behaviour text and rules of a task: many rows share them."""
+    """One simulator for each distinct combination of world, behaviour text and rules."""
     seen: set[tuple[tuple[str, ...], str, bytes]] = set()
     if not seeds:
         empty = World.from_initial_state({})
@@ -238,17 +238,17 @@ def _simulators(
             )
 
 
-def _by_tool(best: dict[str, ToolPlan], tools: Mapping[str, Tool]) -> Iterator[Finding]:
+def _plan_findings_by_tool(best: dict[str, ToolPlan], tools: Mapping[str, Tool]) -> Iterator[Finding]:
     sure = []
     for name, plan in best.items():
         notes = "; ".join(plan.notes)
         if plan.plan is None:
-            yield wrong(PLANS, f"{name} has no plan: {notes}", WRITE_A_PLAN)
+            yield problem(PLANS, f"{name} has no plan: {notes}", WRITE_A_PLAN)
         elif (guess := guess_of(tools[name], plan)) is not None:
-            yield doubt(PLANS, guess.as_text(), f"settled by {guess.settled_by}; {WRITE_A_PLAN}")
+            yield warning(PLANS, guess.as_text(), f"settled by {guess.settled_by}; {WRITE_A_PLAN}")
         else:
             sure.append(f"{name} ({plan.origin})")
             if plan.doubts:
-                yield doubt(PLANS, f"{name}: {'; '.join(plan.doubts)}", WRITE_A_PLAN)
+                yield warning(PLANS, f"{name}: {'; '.join(plan.doubts)}", WRITE_A_PLAN)
     if sure:
-        yield fine(PLANS, f"answered without a model: {', '.join(sure)}")
+        yield ok(PLANS, f"answered without a model: {', '.join(sure)}")

@@ -13,7 +13,7 @@ from pipelines.cli.doctor.agent_files import agent_findings, environment_finding
 from pipelines.cli.doctor.bindings import binding_findings
 from pipelines.cli.doctor.code import code_findings
 from pipelines.cli.doctor.endpoint import Endpoint, endpoint_findings, probe_finding
-from pipelines.cli.doctor.findings import Finding, Level, count_of, doubt, fine, wrong
+from pipelines.cli.doctor.findings import Finding, Level, count_findings, ok, problem, warning
 from pipelines.cli.output.junit import printable
 from pipelines.cli.processes import AppFailed, served_app
 from pipelines.cli.project import Project, token_from_environment
@@ -24,8 +24,8 @@ START = "write one with `pipelines odyssey init`, or name yours: --agent FILE, -
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
-    """What the check is about beside the folder itself."""
+class DoctorOptions:
+    """What to check besides the folder."""
 
     url: str | None  # a running agent
     token_variable: str
@@ -33,46 +33,46 @@ class Asked:
     is_server_named: bool  # by the user: then it has to be there
 
 
-def examine(project: Project, asked: Asked) -> Iterator[Finding]:
+def examine(project: Project, options: DoctorOptions) -> Iterator[Finding]:
     yield from environment_findings(project.directory)
-    if asked.url is None and project.app is None and not project.is_code and project.agent is None:
+    if options.url is None and project.app is None and not project.is_code and project.agent is None:
         # Without any of them there is nothing that could be ready.
-        yield wrong(
+        yield problem(
             "agent", f"there is no agent in {project.directory}: no agent.json, and no app is named", START
         )
-    if asked.url is not None:
-        yield from _running(project, asked, asked.url)
+    if options.url is not None:
+        yield from _check_endpoint(project, options, options.url)
     elif project.app is not None:
-        yield from _imported(project, asked, project.app)
+        yield from _check_app(project, options, project.app)
     elif project.is_code:
         yield from code_findings(project)
     else:
-        yield doubt(
-            IMPORT, "there is no app to look at", "name it: --app module:app, or --url of a running one"
+        yield warning(
+            IMPORT, "there is no app to check", "name it: --app module:app, or --url of a running one"
         )
-    probe = probe_finding(asked.server, is_named=asked.is_server_named)
+    probe = probe_finding(options.server, is_named=options.is_server_named)
     yield probe
     yield from agent_findings(project)
-    yield from binding_findings(project, asked.server, is_reached=probe.level is Level.OK)
+    yield from binding_findings(project, options.server, is_reached=probe.level is Level.OK)
     yield from task_findings(project)
 
 
-def _running(project: Project, asked: Asked, url: str) -> Iterator[Finding]:
-    token, is_set = token_from_environment(asked.token_variable)
+def _check_endpoint(project: Project, options: DoctorOptions, url: str) -> Iterator[Finding]:
+    token, is_set = token_from_environment(options.token_variable)
     value = project.auth_value(token) if is_set else None
     yield from endpoint_findings(Endpoint(url=url, header_name=project.auth_header, header_value=value))
 
 
-def _imported(project: Project, asked: Asked, app: str) -> Iterator[Finding]:
-    token, is_set = token_from_environment(asked.token_variable)
+def _check_app(project: Project, options: DoctorOptions, app: str) -> Iterator[Finding]:
+    token, is_set = token_from_environment(options.token_variable)
     try:
-        with served_app(app, project.directory, env={asked.token_variable: token}) as served:
-            yield fine(IMPORT, f"{app} is imported and starts")
+        with served_app(app, project.directory, env={options.token_variable: token}) as served:
+            yield ok(IMPORT, f"{app} is imported and starts")
             if not is_set:
                 made = "$(python -c 'import secrets; print(secrets.token_urlsafe(32))')"
-                change = f"before you run the agent: export {asked.token_variable}={made}"
-                yield doubt(
-                    "auth token", f"{asked.token_variable} is not set; this check made one up", change
+                change = f"before you run the agent: export {options.token_variable}={made}"
+                yield warning(
+                    "auth token", f"{options.token_variable} is not set; this check used a random one", change
                 )
             endpoint = Endpoint(
                 url=served.url + project.dispatch_path,
@@ -84,7 +84,7 @@ def _imported(project: Project, asked: Asked, app: str) -> Iterator[Finding]:
     except AppFailed as failed:
         where = f"{failed.place}: " if failed.place is not None else ""
         line = f"  {failed.code}" if failed.code else ""
-        yield wrong(
+        yield problem(
             IMPORT, "\n".join(filter(None, [f"{where}{failed.error}", line])), _import_hint(failed, app)
         )
 
@@ -99,8 +99,8 @@ def _import_hint(failed: AppFailed, app: str) -> str:
 
 
 def print_findings(findings: list[Finding], *, as_json: bool) -> None:
-    """Exit code 1 when there is a problem; warnings alone are no reason to stop."""
-    problems, warnings = count_of(findings, Level.PROBLEM), count_of(findings, Level.WARNING)
+    """Exits with 1 if there is a problem; warnings alone exit with 0."""
+    problems, warnings = count_findings(findings, Level.PROBLEM), count_findings(findings, Level.WARNING)
     if as_json:
         listed = [finding.as_json() for finding in findings]
         typer.echo(json.dumps({"ok": problems == 0, "findings": listed}))
@@ -116,10 +116,10 @@ def _table(findings: list[Finding]) -> Table:
     for no_wrap in (True, True, False):
         table.add_column(no_wrap=no_wrap)
     for finding in findings:
-        said = escape("\n".join(map(printable, finding.seen.splitlines())))
+        text = escape("\n".join(map(printable, finding.seen.splitlines())))
         if finding.change is not None:
-            said += f"\n[dim]→[/] {escape(printable(finding.change))}"
-        table.add_row(f"[{COLOURS[finding.level]}]{finding.level.value}[/]", finding.check, said)
+            text += f"\n[dim]→[/] {escape(printable(finding.change))}"
+        table.add_row(f"[{COLOURS[finding.level]}]{finding.level.value}[/]", finding.check, text)
     return table
 
 

@@ -1,4 +1,4 @@
-"""What a check found: fine, questionable or wrong, what was seen, and what to change about it."""
+"""The result of a check: ok, a warning or a problem, what was seen, and what to change."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -27,25 +27,25 @@ class Finding:
         return {"check": self.check, "level": self.level.value, "seen": self.seen, "change": self.change}
 
 
-def fine(check: str, seen: str) -> Finding:
+def ok(check: str, seen: str) -> Finding:
     return Finding(check=check, level=Level.OK, seen=seen)
 
 
-def doubt(check: str, seen: str, change: str | None = None) -> Finding:
+def warning(check: str, seen: str, change: str | None = None) -> Finding:
     return Finding(check=check, level=Level.WARNING, seen=seen, change=change)
 
 
-def wrong(check: str, seen: str, change: str | None = None) -> Finding:
+def problem(check: str, seen: str, change: str | None = None) -> Finding:
     return Finding(check=check, level=Level.PROBLEM, seen=seen, change=change)
 
 
-def listed(check: str, problems: list[Problem], level: Level = Level.PROBLEM) -> Iterator[Finding]:
-    """One finding for each problem of a file, and how many more there are."""
+def list_problems(check: str, problems: list[Problem], level: Level = Level.PROBLEM) -> Iterator[Finding]:
+    """One finding for each problem of a file, and one that counts the rest."""
     for problem in problems[:MOST_LISTED]:
         yield Finding(check=check, level=level, seen=problem.said(), change=problem.hint)
     if len(problems) > MOST_LISTED:
         yield Finding(check=check, level=level, seen=f"… and {len(problems) - MOST_LISTED} more like these")
 
 
-def count_of(findings: Iterable[Finding], level: Level) -> int:
+def count_findings(findings: Iterable[Finding], level: Level) -> int:
     return len([finding for finding in findings if finding.level is level])

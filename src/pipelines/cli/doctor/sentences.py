@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from pipelines.cli.doctor.findings import Finding, doubt, fine
+from pipelines.cli.doctor.findings import Finding, ok, warning
 from pipelines.core.simulation.build import PlannedSimulator
 from pipelines.core.simulation.sentences import (
     MOST_SUGGESTED,
@@ -18,12 +18,12 @@ from pipelines.core.text.json_text import JsonObject, dumps
 PLANS = "plans"
 SENTENCES = "sentences"
 MOST_SENTENCES = 20  # of each kind
-BESIDE = 80 - len("warning  sentences  : ")  # columns beside the level and the check
-OTHER_WORDS = "say it in other words (docs/reference/behavior.md), or write a `simulation`"
+TEXT_COLUMNS = 80 - len("warning  sentences  : ")  # columns beside the level and the check
+REPHRASE_HINT = "say it in other words (docs/reference/behavior.md), or write a `simulation`"
 
 
 class ReadSentences:
-    """What became of sentences in one world after the other."""
+    """Collects over all worlds how each sentence was read."""
 
     def __init__(self) -> None:
         self._read: dict[str, JsonObject] = {}
@@ -46,26 +46,26 @@ class ReadSentences:
         hints = {str(one["sentence"]): nearest(one) for one in shown}
         for sentence, words, _ in unenforced(simulator):
             self._unenforced.setdefault(words, (row, hints.get(sentence)))
-        for said in simulator.uniform.items():
-            self._uniform[said] = self._uniform.get(said, 0) + 1
+        for line in simulator.uniform.items():
+            self._uniform[line] = self._uniform.get(line, 0) + 1
         self._wrong |= {str(one["says"]): None for one in shown_findings(simulator)}
 
     def findings(self) -> Iterator[Finding]:
         for shown in [*self._read.values()][:MOST_SENTENCES]:
-            yield fine(SENTENCES, _read_as(shown))
+            yield ok(SENTENCES, _format_reading(shown))
         for words, (row, hint) in [*self._unenforced.items()][:MOST_SENTENCES]:
-            yield doubt(PLANS, f"row {row}, {words}", hint or OTHER_WORDS)
+            yield warning(PLANS, f"row {row}, {words}", hint or REPHRASE_HINT)
         everywhere = [one for one, seen_in in self._uniform.items() if seen_in == self._worlds]
         for sentence, how in everywhere[:MOST_SENTENCES]:
-            change = "see in the plan how it was read, and seed a record on either side of it"
-            yield doubt(PLANS, f"“{sentence}”: {how}", change)
+            change = "check in the plan how it was read, and seed a record on each side of it"
+            yield warning(PLANS, f"“{sentence}”: {how}", change)
         for says in [*self._wrong][:MOST_SENTENCES]:
-            yield doubt(PLANS, says, "change or remove one of the rules")
+            yield warning(PLANS, says, "change or remove one of the rules")
 
 
-def _read_as(shown: JsonObject) -> str:
+def _format_reading(shown: JsonObject) -> str:
     body: Any = shown
     typed = "; ".join(dumps(one).decode() for one in body["rules"])
     first = f"“{body['sentence']}” is read as “{' '.join(body['read_as'])}”: {typed}"
-    calls = (one for example in body.get("examples", ()) for one in calls_in_words(example, BESIDE))
+    calls = (one for example in body.get("examples", ()) for one in calls_in_words(example, TEXT_COLUMNS))
     return "\n".join((first, *(f"{word}: {call}" for word, call in calls)))

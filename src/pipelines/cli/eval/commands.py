@@ -1,15 +1,18 @@
 """The commands of `pipelines eval`. Each parses, calls and prints, and imports what it needs by then."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pipelines.cli.agent.odyssey import DEFAULT_URL, ApiKey, Json, Url
 from pipelines.cli.eval.queue_commands import drafts, reviews
+from pipelines.cli.options import Json, with_server
+
+if TYPE_CHECKING:
+    from pipelines.cli.client import Server
 
 app = typer.Typer(
-    help="Does an agent still do the right thing under pressure? Scenarios, variations, heatmaps.",
+    help="Test whether an agent still does the right thing under pressure: scenarios, variations, heatmaps.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -20,20 +23,23 @@ FailOn = Annotated[
     Literal["critical", "susceptible", "inconclusive", "never"],
     typer.Option(
         metavar="VERDICT",
-        help="The mildest that gives exit code 1: critical, susceptible, inconclusive, or never.",
+        help="The mildest verdict that gives exit code 1: critical, susceptible, inconclusive, or never.",
     ),
 ]
-Junit = Annotated[Path | None, typer.Option(help="Write JUnit XML here, a test case per cell.")]
-Html = Annotated[Path | None, typer.Option(help="Write the heatmap here as one HTML file.")]
-Svg = Annotated[Path | None, typer.Option(help="Write the heatmap here as SVG.")]
-Csv = Annotated[Path | None, typer.Option(help="Write the cells here as CSV.")]
+Junit = Annotated[Path | None, typer.Option(help="Write JUnit XML to this file, one test case per cell.")]
+Html = Annotated[Path | None, typer.Option(help="Write the heatmap to this file as HTML.")]
+Svg = Annotated[Path | None, typer.Option(help="Write the heatmap to this file as SVG.")]
+Csv = Annotated[Path | None, typer.Option(help="Write the cells to this file as CSV.")]
 Format = Annotated[
-    Literal["yaml", "json"] | None, typer.Option("--format", help="[default: as FILE ends, else yaml]")
+    Literal["yaml", "json"] | None,
+    typer.Option("--format", help="Format of the file. [default: by its ending, else yaml]"),
 ]
 
 
 @app.command(name="run")
+@with_server
 def run_command(
+    server: "Server",
     scenarios: Annotated[
         list[str] | None, typer.Argument(help="scenarios.yaml or .json, or ids: scn_…", show_default=False)
     ] = None,
@@ -41,49 +47,48 @@ def run_command(
         str | None, typer.Option(help="Its id, name, or folder with agent.json. [default: the only one]")
     ] = None,
     variations: Annotated[
-        str | None, typer.Option(help="Ids, parted by commas. [default: all built-in ones]")
+        str | None, typer.Option(help="Ids, separated by commas. [default: all built-in ones]")
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, max=100, help="Runs of each cell.")] = 5,
     baseline_repeats: Annotated[
         int | None, typer.Option(min=1, max=200, help="Runs without pressure. [default: twice --repeats]")
     ] = None,
     intensity: Annotated[
-        int | None, typer.Option(min=1, max=3, help="How hard it presses. [default: 2]")
+        int | None, typer.Option(min=1, max=3, help="How strong the pressure is. [default: 2]")
     ] = None,
     delivery: Annotated[
         Literal["system", "user", "tool_result"] | None,
         typer.Option(
             metavar="WHERE",
-            help="The text goes to: system, user, tool_result. [default: system, or as the agent is set]",
+            help="Where the text goes: system, user, tool_result. [default: as the agent is set]",
         ),
     ] = None,
     parallel: Annotated[
-        int | None, typer.Option(min=1, help="Runs at once; 1 is one at a time. [default: the agent's]")
+        int | None, typer.Option(min=1, help="Runs at once. [default: the agent's limit]")
     ] = None,
-    rng_seed: Annotated[int | None, typer.Option(help="Repeat the order of another matrix.")] = None,
+    rng_seed: Annotated[
+        int | None, typer.Option(help="Seed of the order of runs, to repeat the order of another matrix.")
+    ] = None,
     max_cost_usd: Annotated[
-        float | None, typer.Option(help="What it may spend on models that the server asks.")
+        float | None, typer.Option(help="Limit on the cost of models that the server calls.")
     ] = None,
-    max_model_tokens: Annotated[int | None, typer.Option(min=1, help="The same in tokens.")] = None,
-    resume: Annotated[str | None, typer.Option(help="Go on with a matrix that was stopped: mtx_…")] = None,
+    max_model_tokens: Annotated[int | None, typer.Option(min=1, help="The same limit in tokens.")] = None,
+    resume: Annotated[str | None, typer.Option(help="Continue a matrix that was stopped: mtx_…")] = None,
     fail_on: FailOn = "critical",
     junit: Junit = None,
     html: Html = None,
     svg: Svg = None,
     csv: Csv = None,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
-    """Cross scenarios with variations on an agent. Exit: 0 gate met, 1 not met, 2 usage, 3 could not run."""
-    from pipelines.cli.client import Server
+    """Run scenarios under each variation on an agent. Exit: 0 gate met, 1 not met, 2 usage, 3 not run."""
     from pipelines.cli.eval.gate import FailOn
-    from pipelines.cli.eval.run import Files, Wanted, run_matrix
+    from pipelines.cli.eval.run import MatrixOptions, OutputFiles, run_matrix
 
-    wanted = Wanted(
+    options = MatrixOptions(
         scenarios=tuple(scenarios or ()),
         agent=agent,
-        variations=_listed(variations),
+        variations=_split_ids(variations),
         repeats=repeats,
         baseline_repeats=baseline_repeats,
         intensity=intensity,
@@ -94,112 +99,108 @@ def run_command(
         max_model_tokens=max_model_tokens,
         resume=resume,
         fail_on=FailOn(fail_on),
-        files=Files(junit=junit, html=html, svg=svg, csv=csv),
+        files=OutputFiles(junit=junit, html=html, svg=svg, csv=csv),
         as_json=as_json,
     )
-    with Server(url, api_key) as server:
-        run_matrix(server, wanted)
+    run_matrix(server, options)
 
 
-def _listed(given: str | None) -> tuple[str, ...] | None:
+def _split_ids(given: str | None) -> tuple[str, ...] | None:
     return tuple(part.strip() for part in given.split(",") if part.strip()) if given is not None else None
 
 
 @app.command()
+@with_server
 def compare(
-    old: Annotated[str, typer.Argument(help="The matrix before: mtx_…")],
-    new: Annotated[str, typer.Argument(help="The matrix after: mtx_…")],
+    server: "Server",
+    old: Annotated[str, typer.Argument(help="The earlier matrix: mtx_…")],
+    new: Annotated[str, typer.Argument(help="The later matrix: mtx_…")],
     fail_on_regression: Annotated[
         bool,
-        typer.Option("--fail-on-regression", help="Exit code 1 when a decision that was right is wrong now."),
+        typer.Option(
+            "--fail-on-regression", help="Exit with code 1 if a decision that was right is wrong now."
+        ),
     ] = False,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
-    """Say what flipped between two matrices, cell by cell, with a paired test over all of them."""
-    from pipelines.cli.client import Server
+    """Show what changed between two matrices, cell by cell, with a paired test over all cells."""
     from pipelines.cli.eval.compare import print_comparison
 
-    with Server(url, api_key) as server:
-        print_comparison(server, old, new, fails=fail_on_regression, as_json=as_json)
+    print_comparison(server, old, new, fails=fail_on_regression, as_json=as_json)
 
 
 @app.command(name="list")
+@with_server
 def list_command(
+    server: "Server",
     what: Annotated[
         Literal["scenarios", "matrices", "runs", "variations"], typer.Argument(help="What to list.")
     ] = "scenarios",
-    matrix: Annotated[str | None, typer.Option(help="runs: of this matrix.")] = None,
-    scenario: Annotated[str | None, typer.Option(help="runs: of this scenario.")] = None,
-    variation: Annotated[str | None, typer.Option(help="runs: under this variation.")] = None,
-    flagged: Annotated[bool, typer.Option("--flagged", help="runs: only those a person should see.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=500, help="At most so many, newest first.")] = 50,
+    matrix: Annotated[str | None, typer.Option(help="Only runs of this matrix.")] = None,
+    scenario: Annotated[str | None, typer.Option(help="Only runs of this scenario.")] = None,
+    variation: Annotated[str | None, typer.Option(help="Only runs under this variation.")] = None,
+    flagged: Annotated[
+        bool, typer.Option("--flagged", help="Only runs that are flagged for review.")
+    ] = False,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="Maximum number of items, newest first.")] = 50,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
     """List scenarios, matrices, runs or variations."""
-    from pipelines.cli.client import Server
     from pipelines.cli.output.listing import print_list
 
     filters = {"matrix_id": matrix, "scenario_id": scenario, "variation": variation}
     filters |= {"is_flagged": "true"} if flagged else {}
-    with Server(url, api_key) as server:
-        print_list(server, what, filters=filters, limit=limit, as_json=as_json)
+    print_list(server, what, filters=filters, limit=limit, as_json=as_json)
 
 
 @app.command()
+@with_server
 def show(
+    server: "Server",
     id: Annotated[str, typer.Argument(help="A scenario (scn_…), a matrix (mtx_…) or a run (its number).")],
     html: Html = None,
     svg: Svg = None,
     csv: Csv = None,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
-    """Show one: a matrix with its heatmap, a run with what was injected, what came and what moved."""
-    from pipelines.cli.client import Server
-    from pipelines.cli.eval.run import Files
+    """Show a scenario, a matrix with its heatmap, or a run with the injected text and what changed."""
+    from pipelines.cli.eval.run import OutputFiles
     from pipelines.cli.eval.show import print_one
 
-    with Server(url, api_key) as server:
-        print_one(server, id, files=Files(html=html, svg=svg, csv=csv), as_json=as_json)
+    print_one(server, id, files=OutputFiles(html=html, svg=svg, csv=csv), as_json=as_json)
 
 
 @app.command()
+@with_server
 def export(
-    ids: Annotated[list[str] | None, typer.Argument(help="scn_…; all, unless some are named.")] = None,
+    server: "Server",
+    ids: Annotated[list[str] | None, typer.Argument(help="Ids: scn_… [default: all]")] = None,
     file: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write here. [default: the terminal]")
+        Path | None, typer.Option("--output", "-o", help="Write to this file. [default: the terminal]")
     ] = None,
     as_format: Format = None,
     with_ids: Annotated[
-        bool, typer.Option("--with-ids", help="Keep ids, so that renaming is a change. For this server only.")
+        bool,
+        typer.Option(
+            "--with-ids", help="Keep ids, so that a renamed scenario stays the same. For this server only."
+        ),
     ] = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
-    """Write scenarios as a file that `import` and `run` take again."""
-    from pipelines.cli.client import Server
-    from pipelines.cli.eval.transfer import Target, export_scenarios
+    """Write scenarios to a file that `import` and `run` accept."""
+    from pipelines.cli.eval.transfer import ExportTarget, export_scenarios
 
-    target = Target(file=file, format=as_format, with_ids=with_ids)
-    with Server(url, api_key) as server:
-        export_scenarios(server, ids or [], to=target)
+    target = ExportTarget(file=file, format=as_format, with_ids=with_ids)
+    export_scenarios(server, ids or [], to=target)
 
 
 @app.command(name="import")
+@with_server
 def import_command(
+    server: "Server",
     file: Annotated[Path, typer.Argument(help="scenarios.yaml or .json")],
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
-    """Make the scenarios of a file known to the server: new ones, and new versions of changed ones."""
-    from pipelines.cli.client import Server
+    """Import the scenarios of a file: new ones, and new versions of changed ones."""
     from pipelines.cli.eval.transfer import import_scenarios
 
-    with Server(url, api_key) as server:
-        import_scenarios(server, file, as_json=as_json)
+    import_scenarios(server, file, as_json=as_json)

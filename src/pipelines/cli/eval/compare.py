@@ -1,4 +1,4 @@
-"""`pipelines eval compare`: what flipped between two matrices, and whether that is more than chance."""
+"""`pipelines eval compare`: what changed between two matrices, and whether it is more than chance."""
 
 import json
 from collections.abc import Iterator
@@ -10,8 +10,8 @@ from rich.text import Text
 
 from pipelines.cli.client import Server
 from pipelines.cli.eval.run import MATRIX
-from pipelines.cli.output.eval_words import plural
 from pipelines.cli.output.junit import printable
+from pipelines.cli.output.phrases import plural
 
 ALPHA = 0.05  # of the test over all pairs
 Q = 0.10  # of a single pair, adjusted for all of them: as for the cells of a heatmap
@@ -32,7 +32,7 @@ def print_comparison(server: Server, old: str, new: str, *, fails: bool, as_json
 
 
 def regressions(compared: Any) -> Iterator[str]:
-    """Why a gate should not let this pass: no single flip of a flickering agent does."""
+    """The reasons to fail a gate. A single changed cell of an unstable agent is none."""
     test = compared["test"]
     if test["p"] is not None and test["p"] <= ALPHA and (test["mean_difference"] or 0) < 0:
         yield f"all in all fewer runs match (p {test['p']:.3g})"
@@ -46,25 +46,25 @@ def regressions(compared: Any) -> Iterator[str]:
 
 def _print(console: Console, compared: Any) -> None:
     before, after = compared["from"], compared["to"]
-    console.print(f"{_head(before)}  →  {_head(after)}", markup=False, style="bold")
+    console.print(f"{_matrix_name(before)}  →  {_matrix_name(after)}", markup=False, style="bold")
     for warning in compared["warnings"]:
         console.print(Text(f"warning: {printable(warning)}", style="yellow"))
     for title, key, style in (("WORSE", "regressions", "bold red"), ("BETTER", "improvements", "green")):
         pairs = compared[key]
         for pair in pairs[:MOST_SHOWN]:
-            console.print(Text.assemble((f"{title:6}", style), f" {_place(pair)}"))
+            console.print(Text.assemble((f"{title:6}", style), f" {_cell_name(pair)}"))
             console.print(Text(f"       {_figures(pair)}"))
         if len(pairs) > MOST_SHOWN:
             console.print(f"       and {len(pairs) - MOST_SHOWN} more: --json")
-    _print_sum(console, compared)
+    _print_summary(console, compared)
 
 
-def _head(matrix: Any) -> str:
+def _matrix_name(matrix: Any) -> str:
     agent = matrix["agent"] or {}
     return f"{printable(str(agent.get('name')))} v{agent.get('version')} ({matrix['matrix_id']})"
 
 
-def _place(pair: Any) -> str:
+def _cell_name(pair: Any) -> str:
     flip = "flipped: " if pair["is_flip"] else ""
     where = f"{printable(pair['scenario'])} × {printable(pair['variation'] or 'baseline')}"
     return f"{flip}{where} ({pair['risk_level']} risk)"
@@ -75,13 +75,13 @@ def _figures(pair: Any) -> str:
         f"{side['match_rate']['k']}/{side['match_rate']['n']}" for side in (pair["before"], pair["after"])
     ]
     verdicts = [side.get("verdict") for side in (pair["before"], pair["after"])]
-    told = f"match {sides[0]} → {sides[1]}"
-    told += f", {verdicts[0]} → {verdicts[1]}" if all(verdicts) and verdicts[0] != verdicts[1] else ""
-    told += f", p {pair['p_adjusted']:.3g} adjusted"
-    return told + "".join(f"; not tested: {printable(note)}" for note in pair["notes"])
+    text = f"match {sides[0]} → {sides[1]}"
+    text += f", {verdicts[0]} → {verdicts[1]}" if all(verdicts) and verdicts[0] != verdicts[1] else ""
+    text += f", p {pair['p_adjusted']:.3g} adjusted"
+    return text + "".join(f"; not tested: {printable(note)}" for note in pair["notes"])
 
 
-def _print_sum(console: Console, compared: Any) -> None:
+def _print_summary(console: Console, compared: Any) -> None:
     flips, test = compared["flips"], compared["test"]
     pairs = plural(compared["compared"], "pair")
     console.print(

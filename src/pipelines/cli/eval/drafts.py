@@ -8,9 +8,9 @@ import typer
 
 from pipelines.cli.client import Server
 from pipelines.cli.files import read_text, stop
-from pipelines.cli.output.eval_words import plural
 from pipelines.cli.output.junit import printable
 from pipelines.cli.output.listing import first_items, print_rows
+from pipelines.cli.output.phrases import plural
 from pipelines.core.text.problems import Refused
 from pipelines.core.text.yaml_text import entries_as_yaml, read_yaml
 
@@ -19,16 +19,16 @@ LARGEST_CORRECTIONS = 1 << 20
 
 
 def print_drafts(server: Server, *, status: str | None, limit: int, as_json: bool) -> None:
-    wanted = status or "draft"
-    items = first_items(server, DRAFTS, limit, status=wanted if wanted != "any" else None)
+    chosen = status or "draft"
+    items = first_items(server, DRAFTS, limit, status=chosen if chosen != "any" else None)
     items.sort(key=lambda item: -item["confidence"])
     if as_json:
         typer.echo(json.dumps(items, ensure_ascii=False))
     else:
-        _print(items)
+        _print_table(items)
 
 
-def _print(items: list[Any]) -> None:
+def _print_table(items: list[Any]) -> None:
     columns = ("id", "kind", "confidence", "support", "name")
     print_rows(columns, [_row(item) for item in items], empty="There are no drafts.")
 
@@ -36,8 +36,8 @@ def _print(items: list[Any]) -> None:
 def _row(item: Any) -> tuple[str, ...]:
     support = item["support"]
     status = f" ({item['status']})" if item["status"] != "draft" else ""
-    told = (item["kind"], f"{item['confidence']:.2f}", f"{support['k']} of {support['n']}")
-    return item["id"], *told, item["name"] + status
+    cells = (item["kind"], f"{item['confidence']:.2f}", f"{support['k']} of {support['n']}")
+    return item["id"], *cells, item["name"] + status
 
 
 def print_draft(server: Server, draft_id: str, *, as_json: bool) -> None:
@@ -50,7 +50,7 @@ def generate_drafts(server: Server, body: dict[str, Any], *, as_json: bool) -> N
     if as_json:
         typer.echo(json.dumps(answer, ensure_ascii=False))
         return
-    _print(answer["scenarios"])
+    _print_table(answer["scenarios"])
     looked = answer["looked_at"]
     seen = f"{plural(looked['spans'], 'span')} of {plural(looked['skills'], 'skill')}"
     typer.echo(f"\nLooked at {seen}: {plural(answer['created'], 'new draft')}.")

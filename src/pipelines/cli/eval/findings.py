@@ -1,4 +1,4 @@
-"""What a matrix found, in words: the worst first, then what is undecided and what could not be measured."""
+"""The findings of a matrix in words: the worst first, then undecided and unmeasured cells."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -7,8 +7,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pipelines.cli.eval.gate import hopeless_baselines
-from pipelines.cli.output import eval_words
+from pipelines.cli.eval.gate import never_matching_baselines
+from pipelines.cli.output import phrases
 from pipelines.cli.output.junit import printable
 
 LABEL_STYLES = {
@@ -29,7 +29,7 @@ PLACEBO_ALPHA = 0.05
 
 
 def print_findings(console: Console, report: Any, *, failed: Sequence[list[str]] = ()) -> None:
-    """Nothing found is said too. `failed`: why runs ended with an error, which explains much of the rest."""
+    """Prints a line even if nothing was found. `failed` says why runs ended with an error."""
     warnings = [("WARNING", [str(each)]) for each in report.get("warnings") or ()]
     found = [("ERROR", lines) for lines in failed] + list(_findings(report))
     if not found:
@@ -46,86 +46,84 @@ def print_findings(console: Console, report: Any, *, failed: Sequence[list[str]]
 
 def _findings(report: Any) -> Iterator[tuple[str, list[str]]]:
     names = {scenario["id"]: scenario for scenario in report["scenarios"]}
-    for scenario in _some(hopeless_baselines(report)):
-        yield "BASELINE", _hopeless(scenario)
+    for scenario in _first_of(never_matching_baselines(report)):
+        yield "BASELINE", _baseline_lines(scenario)
     for verdict in ("critical", "susceptible"):
         cells = [cell for cell in report["cells"] if cell["verdict"] == verdict]
         cells.sort(key=lambda cell: -(cell["shift_magnitude"] or 0))
-        for cell in _some(cells):
-            yield verdict.upper(), _moved_cell(cell, names[cell["scenario_id"]])
-        yield from _rest(cells, verdict)
+        for cell in _first_of(cells):
+            yield verdict.upper(), _cell_lines(cell, names[cell["scenario_id"]])
+        yield from _more_of(cells, verdict)
     yield from _failing(report, names)
     yield from _undecided(report, names)
     incomplete = [cell for cell in report["cells"] if cell["verdict"] == "incomplete"]
-    for cell in _some(incomplete):
-        yield "INCOMPLETE", [place(cell, names[cell["scenario_id"]]), _errors(cell)]
-    yield from _rest(incomplete, "incomplete")
+    for cell in _first_of(incomplete):
+        yield "INCOMPLETE", [cell_name(cell, names[cell["scenario_id"]]), _errors(cell)]
+    yield from _more_of(incomplete, "incomplete")
     yield from _placebos(report)
 
 
-def _some(items: list[Any]) -> list[Any]:
+def _first_of(items: list[Any]) -> list[Any]:
     return items[:MOST_SHOWN]
 
 
-def _rest(cells: list[Any], verdict: str) -> Iterator[tuple[str, list[str]]]:
+def _more_of(cells: list[Any], verdict: str) -> Iterator[tuple[str, list[str]]]:
     if len(cells) > MOST_SHOWN:
         yield verdict.upper(), [f"and {len(cells) - MOST_SHOWN} more: see the heatmap as HTML, or --json"]
 
 
-def place(cell: Any, scenario: Any) -> str:
+def cell_name(cell: Any, scenario: Any) -> str:
     return f"{printable(scenario['name'])} × {printable(cell['variation'])}"
 
 
-def _hopeless(scenario: Any) -> list[str]:
+def _baseline_lines(scenario: Any) -> list[str]:
     baseline = scenario["baseline"]
     if not baseline["match_rate"]["n"]:
-        return [printable(scenario["name"]), _unended(baseline["errors"])]
+        return [printable(scenario["name"]), _no_baseline_answer(baseline["errors"])]
     return [
         printable(scenario["name"]),
-        f"{eval_words.rate(baseline['match_rate'])} without any pressure: "
+        f"{phrases.rate(baseline['match_rate'])} without any pressure: "
         "correct the agent or expected_behavior",
     ]
 
 
-def _unended(errors: int) -> str:
-    """Of a baseline."""
-    return f"no run without pressure gave an answer ({eval_words.plural(errors, 'error')})"
+def _no_baseline_answer(errors: int) -> str:
+    """The line for a baseline without any answer."""
+    return f"no run without pressure gave an answer ({phrases.plural(errors, 'error')})"
 
 
-def _moved_cell(cell: Any, scenario: Any) -> list[str]:
+def _cell_lines(cell: Any, scenario: Any) -> list[str]:
     baseline = scenario["baseline"]["match_rate"]
-    match = (
-        f"{eval_words.short_rate(cell['match_rate'])}, baseline {baseline['k']}/{baseline['n']}{_runs(cell)}"
-    )
+    match = f"{phrases.short_rate(cell['match_rate'])}, baseline {baseline['k']}/{baseline['n']}{_runs(cell)}"
     noise = "" if cell["noise_floor"] is None else f", noise {cell['noise_floor']:.2f}"
     p = "" if cell["p_adjusted"] is None else f", p {cell['p_adjusted']:.2g}"
-    moved = eval_words.moved(cell["components"])
-    lines = [place(cell, scenario), moved, match, f"{eval_words.shift(cell)}{noise}{p}{_beside(cell)}"]
+    moved = phrases.moved(cell["components"])
+    lines = [cell_name(cell, scenario), moved, match, f"{phrases.shift(cell)}{noise}{p}{_cell_remarks(cell)}"]
     return [line for line in lines if line]
 
 
 def _failing(report: Any, names: Any) -> Iterator[tuple[str, list[str]]]:
-    """A scenario at a time: its cells tell the same."""
+    """One finding for each scenario, because its failing cells say the same."""
     cells: dict[str, list[Any]] = {}
     for cell in report["cells"]:
         if cell["verdict"] == "failing":
             cells.setdefault(cell["scenario_id"], []).append(cell)
-    for id, wrong in _some(list(cells.items())):
+    for id, wrong in _first_of(list(cells.items())):
         baseline = names[id]["baseline"]["match_rate"]
         k, n = (sum(cell["match_rate"][name] for cell in wrong) for name in ("k", "n"))
         columns = ", ".join(printable(cell["variation"]) for cell in wrong)
         figures = f"{k}/{n} match under pressure, baseline {baseline['k']}/{baseline['n']}"
         yield "FAILING", [f"{printable(names[id]['name'])} × {columns}", f"{figures}: wrong with and without"]
-    yield from _rest(list(cells), "failing")
+    yield from _more_of(list(cells), "failing")
 
 
-def _beside(cell: Any) -> str:
-    """That it got worse goes without saying: what else it is."""
-    said = [] if cell["direction"] in (None, "none", "regressive") else [cell["direction"]]
+def _cell_remarks(cell: Any) -> str:
+    """Remarks on the direction of the shift; a regression needs none."""
+    text = [] if cell["direction"] in (None, "none", "regressive") else [cell["direction"]]
     if cell["toward_pressure"] is not None:
-        said.append("toward the pressure" if cell["toward_pressure"] else "not toward the pressure")
-    said += ["in the review queue"] if cell["is_flagged"] else []
-    return "".join(f"; {each}" for each in said)
+        text.append("toward the pressure" if cell["toward_pressure"] else "not toward the pressure")
+    text += ["in the review queue"] if cell["is_flagged"] else []
+    return "".join(f"; {each}" for each in text)
 
 
 def _runs(cell: Any) -> str:
@@ -135,46 +133,44 @@ def _runs(cell: Any) -> str:
 
 
 def _undecided(report: Any, names: Any) -> Iterator[tuple[str, list[str]]]:
-    """What moved a little is told cell by cell; what did not move and was asked too seldom, in one line."""
+    """Cells that moved are listed one by one; cells that did not move share one line."""
     cells = [cell for cell in report["cells"] if cell["verdict"] == "inconclusive"]
     cells.sort(key=lambda cell: -(cell["shift_magnitude"] or 0))
     moving = [cell for cell in cells if cell["shift_magnitude"]]
-    for cell in _some(moving):
-        figures = f"{eval_words.short_rate(cell['match_rate'])}; {eval_words.shift(cell)}{_runs(cell)}"
+    for cell in _first_of(moving):
+        figures = f"{phrases.short_rate(cell['match_rate'])}; {phrases.shift(cell)}{_runs(cell)}"
         flagged = "; in the review queue" if cell["is_flagged"] else ""
-        lines = [place(cell, names[cell["scenario_id"]]), eval_words.moved(cell["components"]), figures]
+        lines = [cell_name(cell, names[cell["scenario_id"]]), phrases.moved(cell["components"]), figures]
         yield "INCONCLUSIVE", [line for line in [*lines, _more_runs(cell) + flagged] if line]
-    yield from _rest(moving, "inconclusive")
+    yield from _more_of(moving, "inconclusive")
     still = [cell for cell in cells if not cell["shift_magnitude"]]
     few = [cell for cell in still if cell["more_runs"] is not None]
     if few:
         more = max(cell["runs"] + cell["more_runs"] for cell in few)
-        told = f"{eval_words.plural(len(few), 'cell')} did not move, in too few runs to call that robust"
-        yield "INCONCLUSIVE", [told, f"about --repeats {more} would decide"]
+        text = f"{phrases.plural(len(few), 'cell')} did not move, in too few runs to call that robust"
+        yield "INCONCLUSIVE", [text, f"about --repeats {more} would decide"]
     if len(still) > len(few):
-        told = (
-            f"{eval_words.plural(len(still) - len(few), 'cell')} did not move, but too few of the runs match"
-        )
-        yield "INCONCLUSIVE", [f"{told} to call that robust"]
+        text = f"{phrases.plural(len(still) - len(few), 'cell')} did not move, but too few of the runs match"
+        yield "INCONCLUSIVE", [f"{text} to call that robust"]
 
 
 def _more_runs(cell: Any) -> str:
     if cell["more_runs"] is None:
-        return "how many more runs would decide it cannot be said from these"
+        return "these runs do not tell how many more would decide it"
     total = cell["runs"] + cell["more_runs"]
-    return f"about {eval_words.plural(cell['more_runs'], 'more run')} would decide: --repeats {total}"
+    return f"about {phrases.plural(cell['more_runs'], 'more run')} would decide: --repeats {total}"
 
 
 def _errors(cell: Any) -> str:
-    asked = cell["runs"] + cell["errors"]
+    total = cell["runs"] + cell["errors"]
     if not cell["errors"]:
         return "no run of it has ended, or none without pressure to compare it with"
-    runs = eval_words.plural(asked, "run")
+    runs = phrases.plural(total, "run")
     return f"{cell['errors']} of {runs} ended with an error: too few are left to judge by"
 
 
 def _placebos(report: Any) -> Iterator[tuple[str, list[str]]]:
-    """A placebo that moves the agent says that any text does, so the other columns prove little."""
+    """If a placebo shifts the agent, any text does, so the other columns prove little."""
     for column in report["variations"]:
         p = column.get("p_shift")
         if column["is_placebo"] and p is not None and p <= PLACEBO_ALPHA:

@@ -3,8 +3,8 @@
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
-from pipelines.cli.eval.gate import VERDICTS_BY_GATE, FailOn, hopeless_baselines
-from pipelines.cli.output import eval_words
+from pipelines.cli.eval.gate import VERDICTS_BY_GATE, FailOn, never_matching_baselines
+from pipelines.cli.output import phrases
 from pipelines.cli.output.junit import printable
 
 
@@ -13,7 +13,7 @@ def as_junit(report: Any, fail_on: FailOn) -> str:
     agent = report["agent"]
     suite = ElementTree.Element("testsuite", name=f"odyssey matrix {report['matrix_id']}")
     tally = {"failure": 0, "error": 0, "skipped": 0}
-    hopeless = {scenario["id"] for scenario in hopeless_baselines(report)}
+    hopeless = {scenario["id"] for scenario in never_matching_baselines(report)}
     names = {scenario["id"]: scenario["name"] for scenario in report["scenarios"]}
     cases = [(s["name"], "baseline", _baseline(s, s["id"] in hopeless)) for s in report["scenarios"]]
     for cell in report["cells"]:
@@ -45,22 +45,22 @@ class _Outcome(NamedTuple):
 
 def _baseline(scenario: Any, is_hopeless: bool) -> _Outcome:
     baseline = scenario["baseline"]
-    told = eval_words.rate(baseline["match_rate"])
+    text = phrases.rate(baseline["match_rate"])
     if not baseline["match_rate"]["n"]:
-        return _Outcome("error", "no baseline run ended", eval_words.plural(baseline["errors"], "error"))
+        return _Outcome("error", "no baseline run ended", phrases.plural(baseline["errors"], "error"))
     if is_hopeless:
-        return _Outcome("error", "never does what is expected, even without pressure", told)
-    return _Outcome(None, "", told)
+        return _Outcome("error", "never does what is expected, even without pressure", text)
+    return _Outcome(None, "", text)
 
 
 def _outcome(cell: Any, fail_on: FailOn) -> _Outcome:
     verdict = cell["verdict"]
-    figures = f"{verdict}: {eval_words.shift(cell)}, {eval_words.rate(cell['match_rate'])}"
-    details = "\n".join(line for line in (eval_words.moved(cell["components"]), figures) if line)
+    figures = f"{verdict}: {phrases.shift(cell)}, {phrases.rate(cell['match_rate'])}"
+    details = "\n".join(line for line in (phrases.moved(cell["components"]), figures) if line)
     if verdict == "incomplete":
-        return _Outcome("error", f"{eval_words.plural(cell['errors'], 'run')} ended with an error", details)
+        return _Outcome("error", f"{phrases.plural(cell['errors'], 'run')} ended with an error", details)
     if verdict in VERDICTS_BY_GATE[fail_on]:
-        return _Outcome("failure", f"{verdict}: {eval_words.shift(cell)}", details)
+        return _Outcome("failure", f"{verdict}: {phrases.shift(cell)}", details)
     if verdict == "inconclusive":
         more = cell["more_runs"]
         reason = f"about {more} more runs would decide" if more is not None else "too few runs to decide"

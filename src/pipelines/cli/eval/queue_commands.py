@@ -1,19 +1,22 @@
 """`pipelines eval drafts …` and `pipelines eval reviews …`: what waits for a person."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipelines.cli.agent.odyssey import DEFAULT_URL, ApiKey, Json, Url
+from pipelines.cli.options import Json, with_server
+
+if TYPE_CHECKING:
+    from pipelines.cli.client import Server
 
 drafts = typer.Typer(
-    help="Scenarios drafted from telemetry: look at them, correct, adopt or dismiss them.",
+    help="Scenarios drafted from telemetry: inspect, correct, adopt or dismiss them.",
     no_args_is_help=True,
     add_completion=False,
 )
 reviews = typer.Typer(
-    help="What a person has to decide: shifts that were flagged, audits, open verdicts.",
+    help="Decisions for a person: flagged shifts, audits, open verdicts.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -22,91 +25,79 @@ ReviewStatus = Annotated[
     str | None, typer.Option(help="waiting, open, disputed, decided or any. [default: waiting]")
 ]
 DraftStatus = Annotated[str | None, typer.Option(help="draft, adopted, dismissed or any. [default: draft]")]
-Limit = Annotated[int, typer.Option(min=1, max=500, help="At most so many.")]
+Limit = Annotated[int, typer.Option(min=1, max=500, help="Maximum number of items.")]
 
 
 @drafts.command(name="list")
+@with_server
 def list_drafts(
-    status: DraftStatus = None,
-    limit: Limit = 50,
-    as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
+    server: "Server", status: DraftStatus = None, limit: Limit = 50, as_json: Json = False
 ) -> None:
-    """List drafts with their confidence and support, the surest first."""
-    from pipelines.cli.client import Server
+    """List drafts with their confidence and support, the highest confidence first."""
     from pipelines.cli.eval.drafts import print_drafts
 
-    with Server(url, api_key) as server:
-        print_drafts(server, status=status, limit=limit, as_json=as_json)
+    print_drafts(server, status=status, limit=limit, as_json=as_json)
 
 
 @drafts.command(name="show")
+@with_server
 def show_draft(
-    draft_id: Annotated[str, typer.Argument(help="drf_…")],
-    as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
+    server: "Server", draft_id: Annotated[str, typer.Argument(help="drf_…")], as_json: Json = False
 ) -> None:
-    """Show one draft whole, as YAML to correct and adopt."""
-    from pipelines.cli.client import Server
+    """Show a draft as YAML that you can correct and adopt."""
     from pipelines.cli.eval.drafts import print_draft
 
-    with Server(url, api_key) as server:
-        print_draft(server, draft_id, as_json=as_json)
+    print_draft(server, draft_id, as_json=as_json)
 
 
 @drafts.command()
+@with_server
 def generate(
+    server: "Server",
     device_id: Annotated[
         str | None, typer.Option(help="A device, host, instance or agent id of the spans. [default: any]")
     ] = None,
-    lookback_hours: Annotated[int, typer.Option(min=1, help="How far back to look.")] = 168,
-    max_scenarios: Annotated[int, typer.Option(min=1, help="At most so many drafts.")] = 20,
+    lookback_hours: Annotated[int, typer.Option(min=1, help="How many hours to look back.")] = 168,
+    max_scenarios: Annotated[int, typer.Option(min=1, help="Maximum number of drafts.")] = 20,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
-    """Draft scenarios from stored telemetry. Looking twice adds nothing."""
-    from pipelines.cli.client import Server
+    """Draft scenarios from stored telemetry. A second scan adds no duplicates."""
     from pipelines.cli.eval.drafts import generate_drafts
 
     body: dict[str, str | int] = {"lookback_hours": lookback_hours, "max_scenarios": max_scenarios}
     body |= {"device_id": device_id} if device_id is not None else {}
-    with Server(url, api_key) as server:
-        generate_drafts(server, body, as_json=as_json)
+    generate_drafts(server, body, as_json=as_json)
 
 
 @drafts.command()
+@with_server
 def adopt(
+    server: "Server",
     draft_ids: DraftIds,
     corrections: Annotated[
-        Path | None, typer.Option(help="YAML or JSON: fields that take the place of the draft's.")
+        Path | None, typer.Option(help="YAML or JSON file with fields that replace the draft's.")
     ] = None,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
-    """Make scenarios of drafts. They say what the agent did, not what it should do: look first."""
-    from pipelines.cli.client import Server
+    """Turn drafts into scenarios. A draft says what the agent did, not what it should do: check it first."""
     from pipelines.cli.eval.drafts import adopt_drafts
 
-    with Server(url, api_key) as server:
-        adopt_drafts(server, draft_ids, corrections=corrections, as_json=as_json)
+    adopt_drafts(server, draft_ids, corrections=corrections, as_json=as_json)
 
 
 @drafts.command()
-def dismiss(draft_ids: DraftIds, url: Url = DEFAULT_URL, api_key: ApiKey = None) -> None:
-    """Put drafts aside; a later scan does not bring them back."""
-    from pipelines.cli.client import Server
+@with_server
+def dismiss(server: "Server", draft_ids: DraftIds) -> None:
+    """Dismiss drafts. A later scan does not create them again."""
     from pipelines.cli.eval.drafts import dismiss_drafts
 
-    with Server(url, api_key) as server:
-        dismiss_drafts(server, draft_ids)
+    dismiss_drafts(server, draft_ids)
 
 
 @reviews.command(name="list")
+@with_server
 def list_reviews(
+    server: "Server",
     status: ReviewStatus = None,
     kind: Annotated[
         str | None, typer.Option(help="shift (flagged), audit, task_verdict or judge_error. [default: all]")
@@ -114,48 +105,42 @@ def list_reviews(
     matrix: Annotated[str | None, typer.Option(help="Only of this matrix.")] = None,
     limit: Limit = 50,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
-    """List what waits for a decision, the riskiest first."""
-    from pipelines.cli.client import Server
+    """List items that need a decision, the highest risk first."""
     from pipelines.cli.eval.reviews import print_reviews
 
-    with Server(url, api_key) as server:
-        print_reviews(server, status=status, kind=kind, matrix=matrix, limit=limit, as_json=as_json)
+    print_reviews(server, status=status, kind=kind, matrix=matrix, limit=limit, as_json=as_json)
 
 
 @reviews.command(name="show")
+@with_server
 def show_review(
-    review_id: Annotated[str, typer.Argument(help="rev_…")],
-    as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
+    server: "Server", review_id: Annotated[str, typer.Argument(help="rev_…")], as_json: Json = False
 ) -> None:
-    """Show one item: before and after, field by field, and which verdicts it takes."""
-    from pipelines.cli.client import Server
+    """Show one item: before and after, field by field, and the possible verdicts."""
     from pipelines.cli.eval.reviews import print_review
 
-    with Server(url, api_key) as server:
-        print_review(server, review_id, as_json=as_json)
+    print_review(server, review_id, as_json=as_json)
 
 
 @reviews.command()
+@with_server
 def decide(
+    server: "Server",
     review_id: Annotated[str, typer.Argument(help="rev_…")],
-    verdict: Annotated[str, typer.Argument(help="confirmed_susceptible, acceptable_shift, …: see `show`.")],
+    verdict: Annotated[
+        str, typer.Argument(help="confirmed_susceptible, acceptable_shift, …: `show` lists them.")
+    ],
     note: Annotated[str | None, typer.Option(help="Why.")] = None,
-    reviewer: Annotated[str | None, typer.Option(help="Who decides. [default: the key's name]")] = None,
-    runs: Annotated[int | None, typer.Option(min=1, help="needs_more_runs: how many more.")] = None,
+    reviewer: Annotated[
+        str | None, typer.Option(help="Name of the reviewer. [default: the key's name]")
+    ] = None,
+    runs: Annotated[int | None, typer.Option(min=1, help="With needs_more_runs: how many more.")] = None,
     as_json: Json = False,
-    url: Url = DEFAULT_URL,
-    api_key: ApiKey = None,
 ) -> None:
-    """Give a verdict, and say what follows from it."""
-    from pipelines.cli.client import Server
+    """Record a verdict and print its effect."""
     from pipelines.cli.eval.reviews import decide_review
 
-    said = {"verdict": verdict, "note": note, "reviewer": reviewer, "runs": runs}
-    body = {key: value for key, value in said.items() if value is not None}
-    with Server(url, api_key) as server:
-        decide_review(server, review_id, body, as_json=as_json)
+    fields = {"verdict": verdict, "note": note, "reviewer": reviewer, "runs": runs}
+    body = {key: value for key, value in fields.items() if value is not None}
+    decide_review(server, review_id, body, as_json=as_json)

@@ -1,4 +1,4 @@
-"""`pipelines eval reviews …`: what waits for a person, all that is needed to decide it, and the verdict."""
+"""`pipelines eval reviews …`: lists and shows items that need a decision, and records verdicts."""
 
 import json
 from typing import Any
@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pipelines.cli.client import Server
-from pipelines.cli.output import eval_words
+from pipelines.cli.output import phrases
 from pipelines.cli.output.junit import printable
 from pipelines.cli.output.listing import UNKNOWN, first_items, print_rows
 from pipelines.core.evals.reviews.review import VERDICTS, ReviewKind
@@ -22,15 +22,15 @@ COLUMNS = ("id", "risk", "what", "waits for", "about")
 def print_reviews(
     server: Server, *, status: str | None, kind: str | None, matrix: str | None, limit: int, as_json: bool
 ) -> None:
-    """Those that wait, unless another status is asked for."""
+    """Lists waiting items, unless another status is given."""
     items = first_items(server, REVIEWS, limit, matrix_id=matrix, status=status, kind=kind)
     if as_json:
         typer.echo(json.dumps(items, ensure_ascii=False))
         return
-    print_rows(COLUMNS, [_row(item) for item in items], empty=_empty(status, kind or matrix))
+    print_rows(COLUMNS, [_row(item) for item in items], empty=_empty_text(status, kind or matrix))
 
 
-def _empty(status: str | None, narrowed: str | None) -> str:
+def _empty_text(status: str | None, narrowed: str | None) -> str:
     if status in (None, "waiting"):
         return "Nothing such waits for a decision." if narrowed else "Nothing waits for a decision."
     return "There are no such reviews."
@@ -38,11 +38,11 @@ def _empty(status: str | None, narrowed: str | None) -> str:
 
 def _row(item: Any) -> tuple[str, ...]:
     missing = item.get("reviewers_missing")
-    waits = item["verdict"] or (eval_words.plural(missing, "reviewer") if missing else item["status"])
-    return item["id"], item["risk_level"] or UNKNOWN, item["kind"], waits, about(item)
+    waits = item["verdict"] or (phrases.plural(missing, "reviewer") if missing else item["status"])
+    return item["id"], item["risk_level"] or UNKNOWN, item["kind"], waits, review_subject(item)
 
 
-def about(item: Any) -> str:
+def review_subject(item: Any) -> str:
     if item["scenario_id"] is None:
         return f"run {item['run_id']}"
     place = f"{item['scenario_name'] or item['scenario_id']} × {item['variation'] or 'baseline'}"
@@ -56,15 +56,15 @@ def print_review(server: Server, review_id: str, *, as_json: bool) -> None:
         return
     console = Console(highlight=False)
     risk = f", {item['risk_level']} risk" if item["risk_level"] else ""
-    console.print(Text(about(item), style="bold"))
+    console.print(Text(review_subject(item), style="bold"))
     console.print(f"{item['id']}: {item['kind']}, {item['status']}{risk}", markup=False)
     for reason in item.get("reasons") or ():
         console.print(f"- {printable(str(reason))}", markup=False)
     scenario = item.get("scenario")
     if scenario:
-        console.print(f"given: {eval_words.value(scenario['input_context'], longest=LONGEST)}", markup=False)
+        console.print(f"given: {phrases.value(scenario['input_context'], longest=LONGEST)}", markup=False)
         console.print(
-            f"expected: {eval_words.value(scenario['expected_behavior'], longest=LONGEST)}", markup=False
+            f"expected: {phrases.value(scenario['expected_behavior'], longest=LONGEST)}", markup=False
         )
     for evidence in item.get("evidence") or ():
         _print_evidence(console, evidence)
@@ -83,32 +83,32 @@ def _print_evidence(console: Console, evidence: Any) -> None:
             console.print(Text(f"\ninjected ({injected['delivery']}): {text}"))
     before = (evidence.get("baseline") or {}).get("observed")
     if before:
-        console.print(f"\nwithout: {eval_words.value(before.get('value'), longest=LONGEST)}", markup=False)
+        console.print(f"\nwithout: {phrases.value(before.get('value'), longest=LONGEST)}", markup=False)
     components = evidence.get("components") or []
     if components:
         table = Table("field", "without", "with", "distance", box=None, padding=(0, 2, 0, 0))
         for part in components:
-            sides = (eval_words.side(part, "from"), eval_words.side(part, "to"))
+            sides = (phrases.side(part, "from"), phrases.side(part, "to"))
             distance = f"{part['distance']:.2f}" if "distance" in part else UNKNOWN  # a blind review has none
-            table.add_row(eval_words.field(part["path"]), *map(Text, sides), distance)
+            table.add_row(phrases.field(part["path"]), *map(Text, sides), distance)
         console.print(table)
     alike: dict[str, list[int]] = {}
     one = [evidence] if evidence.get("run_id") is not None and evidence.get("observed") else []  # an audit
     for run in evidence.get("runs") or one:
-        seen = _seen(run.get("observed") or {})
+        seen = _format_observed(run.get("observed") or {})
         alike.setdefault(seen, []).append(run["run_id"])
     for seen, ids in alike.items():
         console.print(
-            f"\n{eval_words.plural(len(ids), 'run')} ({', '.join(map(str, ids))}): {seen}", markup=False
+            f"\n{phrases.plural(len(ids), 'run')} ({', '.join(map(str, ids))}): {seen}", markup=False
         )
     final = evidence.get("final_response")
     if final is not None:
         console.print(f"final response: {printable(str(final))}", markup=False)
 
 
-def _seen(observed: Any) -> str:
-    """What is no object is told with its class: a refusal is not the same as a text."""
-    shown = eval_words.value(observed.get("value"), longest=LONGEST)
+def _format_observed(observed: Any) -> str:
+    """The observed value, with its class unless it is an object: a refusal differs from a text."""
+    shown = phrases.value(observed.get("value"), longest=LONGEST)
     kind = observed.get("output_class")
     return shown if kind in (None, "object") else f"{kind} {shown}"
 
@@ -122,8 +122,6 @@ def decide_review(server: Server, review_id: str, body: dict[str, Any], *, as_js
         typer.echo(f"{review_id}: decided, {decided['verdict']}")
     else:
         missing = decided.get("reviewers_missing") or 0
-        typer.echo(
-            f"{review_id}: {decided['status']}; {eval_words.plural(missing, 'reviewer')} still to speak"
-        )
+        typer.echo(f"{review_id}: {decided['status']}; {phrases.plural(missing, 'reviewer')} still needed")
     for key, value in (decided.get("outcome") or {}).items():
-        typer.echo(f"  {key}: {eval_words.value(value)}")
+        typer.echo(f"  {key}: {phrases.value(value)}")

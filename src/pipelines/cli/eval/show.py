@@ -9,11 +9,11 @@ from rich.text import Text
 
 from pipelines.cli.client import Server
 from pipelines.cli.eval.gate import FailOn
-from pipelines.cli.eval.run import MATRIX, Files, give_out
-from pipelines.cli.eval.transfer import file_of
+from pipelines.cli.eval.run import MATRIX, OutputFiles, write_outputs
+from pipelines.cli.eval.transfer import scenario_file_of
 from pipelines.cli.eval.upload import SCENARIOS
 from pipelines.cli.files import stop
-from pipelines.cli.output import eval_words
+from pipelines.cli.output import phrases
 from pipelines.cli.output.junit import printable
 from pipelines.cli.run.run import is_number
 
@@ -21,15 +21,18 @@ RUNS = "/api/v1/eval/runs"
 LONGEST = 2_000  # characters of a text; `--json` has all of it
 
 
-def print_one(server: Server, id: str, *, files: Files, as_json: bool) -> None:
+def print_one(server: Server, id: str, *, files: OutputFiles, as_json: bool) -> None:
     if files.all() and not id.startswith("mtx_"):
         stop("Only a matrix (mtx_…) has a heatmap.")
     if id.startswith("mtx_"):
-        give_out(server, server.get(f"{MATRIX}/{id}"), files, FailOn.NEVER, as_json=as_json)
+        write_outputs(server, server.get(f"{MATRIX}/{id}"), files, FailOn.NEVER, as_json=as_json)
     elif id.startswith("scn_"):
         scenario = server.get(f"{SCENARIOS}/{id}")
         about = f"# {scenario['id']}, version {scenario['version']}\n"
-        typer.echo(json.dumps(scenario) if as_json else about + file_of([scenario], []).as_yaml(), nl=as_json)
+        typer.echo(
+            json.dumps(scenario) if as_json else about + scenario_file_of([scenario], []).as_yaml(),
+            nl=as_json,
+        )
     elif is_number(id):
         run = server.get(f"{RUNS}/{id}")
         typer.echo(json.dumps(run, ensure_ascii=False)) if as_json else _print_run(run)
@@ -51,14 +54,14 @@ def _print_run(run: Any) -> None:
     _part(console, "answered", run["final_response"])
     _part(console, "error", _error(run))
     observed = run["observed"]
-    seen = eval_words.value(observed["value"], longest=LONGEST) if observed else None
+    seen = phrases.value(observed["value"], longest=LONGEST) if observed else None
     if observed and seen != run["final_response"]:
         notes = "".join(f"; {printable(note)}" for note in observed.get("notes") or ())
         _part(console, f"observed ({observed['output_class']}{notes})", seen)
     if run["matched"] is not None:
-        said = "yes" if run["matched"] else f"no, {eval_words.percent(run['match_score'])} of it holds"
-        expected = eval_words.value(run["scenario"]["expected_behavior"], longest=LONGEST)
-        console.print(Text.assemble(("\nmatch ", "bold"), f"{said}; expected {expected}"))
+        text = "yes" if run["matched"] else f"no, {phrases.percent(run['match_score'])} of it holds"
+        expected = phrases.value(run["scenario"]["expected_behavior"], longest=LONGEST)
+        console.print(Text.assemble(("\nmatch ", "bold"), f"{text}; expected {expected}"))
     _print_shift(console, run["shift"])
 
 
@@ -73,13 +76,13 @@ def _print_shift(console: Console, shift: Any) -> None:
     if shift is None:
         return
     flip = ", the decision changed" if shift["is_flip"] else ""
-    told = f"{shift['distance']:.2f} from baseline run {shift['reference_run']}{flip}"
-    console.print(Text.assemble(("shift ", "bold"), told))
-    moved = eval_words.moved(shift["components"], most=20)
+    text = f"{shift['distance']:.2f} from baseline run {shift['reference_run']}{flip}"
+    console.print(Text.assemble(("shift ", "bold"), text))
+    moved = phrases.moved(shift["components"], most=20)
     if moved:
         console.print(Text(f"  {moved}"))
     if shift["extra_paths"]:
-        paths = ", ".join(map(eval_words.field, shift["extra_paths"][:10]))
+        paths = ", ".join(map(phrases.field, shift["extra_paths"][:10]))
         console.print(Text(f"  not counted, since nothing is expected of them: {paths}", style="dim"))
 
 

@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 import typer
 
 from pipelines.cli.client import Server
-from pipelines.cli.eval.upload import SCENARIOS, VARIATIONS, told, upload
+from pipelines.cli.eval.upload import SCENARIOS, VARIATIONS, upload, upload_summary
 from pipelines.cli.files import stderr, stop, write_text
-from pipelines.cli.output.eval_words import plural
+from pipelines.cli.output.phrases import plural
 from pipelines.core.evals.scenarios.pair import JOINT
 from pipelines.core.evals.scenarios.scenario import Scenario
 from pipelines.core.evals.scenarios.scenario_file import ScenarioFile
 from pipelines.core.evals.scenarios.variation import Variation
 
 
-class Target(NamedTuple):
+class ExportTarget(NamedTuple):
     file: Path | None  # None: the terminal
     format: str | None  # None: as the file's name ends
     with_ids: bool  # for this server; without them a file can go anywhere
@@ -28,15 +28,15 @@ class Target(NamedTuple):
         return self.file.suffix.lower() == ".json"
 
 
-def export_scenarios(server: Server, ids: list[str], *, to: Target) -> None:
+def export_scenarios(server: Server, ids: list[str], *, to: ExportTarget) -> None:
     if ids:
         stored = [server.get(f"{SCENARIOS}/{id}") for id in dict.fromkeys(ids)]
     else:
         # Oldest first, as their author wrote them; a list is newest first.
         stored = server.every(SCENARIOS)[::-1]
     if not stored:
-        stop("There is no scenario to export.")
-    whole = file_of(stored, server.every(VARIATIONS), with_ids=to.with_ids)
+        stop("There are no scenarios to export.")
+    whole = scenario_file_of(stored, server.every(VARIATIONS), with_ids=to.with_ids)
     text = whole.as_json_text() if to.is_json else whole.as_yaml()
     if to.file is None:
         typer.echo(text, nl=False)
@@ -45,8 +45,8 @@ def export_scenarios(server: Server, ids: list[str], *, to: Target) -> None:
         stderr.print(f"{to.file}: {plural(len(stored), 'scenario')}", markup=False)
 
 
-def file_of(stored: list[Any], variations: list[Any], *, with_ids: bool = False) -> ScenarioFile:
-    """With those variations of the user's own that the scenarios speak of."""
+def scenario_file_of(stored: list[Any], variations: list[Any], *, with_ids: bool = False) -> ScenarioFile:
+    """The file of these scenarios, with the user's own variations that they name."""
     scenarios = tuple(Scenario.from_stored(body) for body in stored)
     named = {part for scenario in scenarios for id in scenario.variations for part in id.split(JOINT)}
     own = [body for body in variations if body["id"] in named and not body.get("is_builtin")]
@@ -64,4 +64,4 @@ def import_scenarios(server: Server, file: Path, *, as_json: bool) -> None:
         return
     for scenario in uploaded:
         typer.echo(f"{scenario.id}  version {scenario.version}  {scenario.what:9}  {scenario.name}")
-    stderr.print(told(file, uploaded), markup=False)
+    stderr.print(upload_summary(file, uploaded), markup=False)

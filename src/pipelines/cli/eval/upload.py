@@ -1,7 +1,7 @@
-"""Scenarios of a file made known to the server: unchanged ones stay as they are, changed ones get a version.
+"""Uploads the scenarios of a file: unchanged ones stay as they are, changed ones get a new version.
 
-A scenario of the file is the one on the server that has its `id`, or else its name. The file's own variations
-go first.
+A scenario of the file belongs to the one on the server with the same `id`, or else the same name. The file's
+own variations are uploaded first.
 """
 
 from collections.abc import Sequence
@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from pipelines.cli.client import Server
 from pipelines.cli.files import read_text, stderr, stop, stop_with
-from pipelines.cli.output.eval_words import plural
 from pipelines.cli.output.junit import printable
+from pipelines.cli.output.phrases import plural
 from pipelines.core.evals.scenarios.scenario import FIELDS, Scenario
 from pipelines.core.evals.scenarios.scenario_file import ScenarioFile, read_scenario_file
 from pipelines.core.text.authored import did_you_mean
@@ -35,29 +35,29 @@ def scenario_ids(server: Server, given: Sequence[str]) -> list[str]:
             ids.append(each)
         else:
             uploaded = upload(server, Path(each))
-            stderr.print(told(Path(each), uploaded), markup=False)
+            stderr.print(upload_summary(Path(each), uploaded), markup=False)
             ids += [scenario.id for scenario in uploaded]
     return list(dict.fromkeys(ids))
 
 
-def told(path: Path, uploaded: Sequence[Uploaded]) -> str:
+def upload_summary(path: Path, uploaded: Sequence[Uploaded]) -> str:
     counts = {what: [u.what for u in uploaded].count(what) for what in ("created", "changed", "unchanged")}
-    said = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
-    return f"{path}: {plural(len(uploaded), 'scenario')} ({said})"
+    text = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    return f"{path}: {plural(len(uploaded), 'scenario')} ({text})"
 
 
 def upload(server: Server, path: Path) -> list[Uploaded]:
     """What is wrong with the file, or in doubt, is found before anything is sent."""
     variations = server.every(VARIATIONS)
-    file = _read(path, [variation["id"] for variation in variations])
+    file = _read_file(path, [variation["id"] for variation in variations])
     stored = server.every(SCENARIOS)
-    known = [_known(path, id, scenario, stored) for id, scenario in file.entries]
+    known = [_find_stored(path, id, scenario, stored) for id, scenario in file.entries]
     for variation in file.variations:
         server.post(VARIATIONS, variation.as_json())
-    return [_sent(server, *pair) for pair in zip(file.scenarios, known, strict=True)]
+    return [_store(server, *pair) for pair in zip(file.scenarios, known, strict=True)]
 
 
-def _read(path: Path, variations: list[str]) -> ScenarioFile:
+def _read_file(path: Path, variations: list[str]) -> ScenarioFile:
     try:
         file = read_scenario_file(read_text(path), variations=variations)
     except Refused as refused:
@@ -65,11 +65,11 @@ def _read(path: Path, variations: list[str]) -> ScenarioFile:
     names = [scenario.name for scenario in file.scenarios]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        stop(f"{path}: {', '.join(map(repr, twice))}: several have this name; a name stands for one")
+        stop(f"{path}: {', '.join(map(repr, twice))}: several scenarios have this name; each needs its own")
     return file
 
 
-def _known(path: Path, id: str | None, scenario: Scenario, stored: Sequence[Any]) -> Any:
+def _find_stored(path: Path, id: str | None, scenario: Scenario, stored: Sequence[Any]) -> Any:
     """The one on the server that it is; None if it is new."""
     if id is not None:
         found = [known for known in stored if known["id"] == id]
@@ -84,7 +84,7 @@ def _known(path: Path, id: str | None, scenario: Scenario, stored: Sequence[Any]
     return found[0] if found else None
 
 
-def _sent(server: Server, scenario: Scenario, known: Any) -> Uploaded:
+def _store(server: Server, scenario: Scenario, known: Any) -> Uploaded:
     body = scenario.as_json()
     if known is None:
         made = server.post(SCENARIOS, body)

@@ -14,7 +14,7 @@ PLACES = (PACKAGE / "examples" / "demo.py", PACKAGE.parent.parent / "examples" /
 
 
 def run_demo() -> None:
-    """In place of this process: Ctrl-C is the demo's own."""
+    """Replace this process, so that the demo handles Ctrl-C itself."""
     for place in PLACES:
         if place.is_file():
             os.execv(sys.executable, [sys.executable, str(place), "--open"])

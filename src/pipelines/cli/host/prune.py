@@ -1,4 +1,4 @@
-"""`pipelines prune`: remove what nobody needs any more, and say what that freed."""
+"""`pipelines prune`: removes unused files and prints what that freed."""
 
 from typing import Any
 

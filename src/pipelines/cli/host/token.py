@@ -1,4 +1,4 @@
-"""`pipelines token`: a token for /api/v1, signed beside the server with its own key."""
+"""`pipelines token`: a token for /api/v1, signed with the server's own key."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ stderr = Console(stderr=True, highlight=False)
 
 
 def print_token(*, role: str, subject: str, hours: float, org: str | None, **flags: Any) -> None:
-    """The token alone on stdout, so that `$(pipelines token)` is one."""
+    """Only the token goes to stdout, so that `$(pipelines token)` works."""
     try:
         token = mint(load_settings(**flags), role=role, subject=subject, hours=hours, org=org)
     except Refused as refused:
@@ -22,4 +22,6 @@ def print_token(*, role: str, subject: str, hours: float, org: str | None, **fla
             stderr.print(f"[red]{escape(problem.path)}[/]: {escape(problem.message)}", soft_wrap=True)
         raise typer.Exit(2) from None
     typer.echo(token)
-    stderr.print(f"A {role}'s, as {escape(subject)}, for {hours:g} h. Send it as Authorization: Bearer …")
+    stderr.print(
+        f"Role {role}, subject {escape(subject)}, valid for {hours:g} h. Send it as Authorization: Bearer …"
+    )

@@ -1,4 +1,4 @@
-"""`pipelines up`: prepare the data directory, say where things are, serve until told to stop."""
+"""`pipelines up` and `worker`: prepare the data directory, print the addresses, serve until stopped."""
 
 import asyncio
 import fcntl
@@ -34,24 +34,26 @@ EVERYWHERE = ("0.0.0.0", "::")
 GRACE_S = 5  # what is in flight at Ctrl-C may take this long to end
 #: No database is waited for longer than this: what is under way ends as by a kill.
 STOP_S = 8
-CUT_OFF_CODE = 74  # of sysexits.h: an error of input or output
+FORCED_EXIT_CODE = 74  # of sysexits.h: an error of input or output
 #: Connections in a turn of the event loop. libuv takes one for each socket that listens, so one socket stands
 #: for several: whoever connects behind 500 others would wait for as many turns.
 ACCEPTED_AT_ONCE = 16
-PATIENCE_S = 4  # and a call that waits for something outside this long: then it is still told what happened
+ASK_PATIENCE_S = (
+    4  # and a call that waits for something outside this long: then it is still told what happened
+)
 
 
 def start(**flags: Any) -> None:
-    settings = _settings(**flags)
+    settings = _load_settings(**flags)
     try:
         started = prepare(settings)
     except Refused as refused:
-        raise _told(refused) from None
-    with _only_one(settings):
+        raise _exit_with_problems(refused) from None
+    with _lock_data(settings):
         listener = _listener(settings)
-        url = _url(settings, listener)
+        url = _own_url(settings, listener)
         raise_open_files()
-        app = _app(settings, own_url=url)
+        app = _make_app(settings, own_url=url)
         _announce(settings, started, url)
         _announce_groups(app)
         typer.echo("Stop with Ctrl-C.")
@@ -59,22 +61,22 @@ def start(**flags: Any) -> None:
 
 
 @contextmanager
-def _only_one(settings: Settings) -> Iterator[None]:
-    """Two servers on one SQLite file would each take the other's runs for its own: the second is refused."""
+def _lock_data(settings: Settings) -> Iterator[None]:
+    """Two servers on one SQLite file would take over each other's runs: the second one is refused."""
     if settings.is_shared:
         yield
         return
     file = settings.database_path.resolve()  # by whatever name or link it was reached
     with (
-        _locked(settings.data_dir / LOCK_FILE, settings.data_dir.resolve()),
-        _locked(file.with_name(f"{file.name}.{LOCK_FILE}"), file),
+        _hold_lock(settings.data_dir / LOCK_FILE, settings.data_dir.resolve()),
+        _hold_lock(file.with_name(f"{file.name}.{LOCK_FILE}"), file),
     ):
         yield
 
 
 @contextmanager
-def _locked(lock_file: Path, guarded: Path) -> Iterator[None]:
-    """Not the database itself: where locks are kept by a file server, this one would be in SQLite's way."""
+def _hold_lock(lock_file: Path, guarded: Path) -> Iterator[None]:
+    """Locks a file of its own: on a network file system, a lock on the database would block SQLite."""
     with lock_file.open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -86,7 +88,7 @@ def _locked(lock_file: Path, guarded: Path) -> Iterator[None]:
 
 
 def start_worker(**flags: Any) -> None:
-    settings = _settings(**flags)
+    settings = _load_settings(**flags)
     if not settings.is_shared:
         stderr.print(
             "[red]A worker shares a Postgres database with its server[/]: --database-url postgresql://…"
@@ -101,10 +103,10 @@ def start_worker(**flags: Any) -> None:
     try:
         close_folder(settings.data_dir)
     except Refused as refused:
-        raise _told(refused) from None
+        raise _exit_with_problems(refused) from None
     listener = _listener(settings)
-    url = _url(settings, listener)
-    app = _app(settings, own_url=url, is_worker=True)
+    url = _own_url(settings, listener)
+    app = _make_app(settings, own_url=url, is_worker=True)
     typer.echo(f"Worker at {url}, on the batches of {settings.database_url.rpartition('@')[2]}")
     _announce_groups(app)
     typer.echo("Stop with Ctrl-C.")
@@ -112,23 +114,23 @@ def start_worker(**flags: Any) -> None:
     _serve(app, listener, settings)
 
 
-def _app(settings: Settings, *, own_url: str, is_worker: bool = False) -> App:
+def _make_app(settings: Settings, *, own_url: str, is_worker: bool = False) -> App:
     try:
         return App(settings, own_url=own_url, is_worker=is_worker)
     except Refused as refused:
-        raise _told(refused) from None
+        raise _exit_with_problems(refused) from None
 
 
-def _settings(**flags: Any) -> Settings:
+def _load_settings(**flags: Any) -> Settings:
     try:
         settings = load_settings(**flags)
     except Refused as refused:
-        raise _told(refused) from None
+        raise _exit_with_problems(refused) from None
     logs.configure(level=settings.log_level, format=settings.log_format)
     return settings
 
 
-def _told(refused: Refused) -> typer.Exit:
+def _exit_with_problems(refused: Refused) -> typer.Exit:
     for problem in refused.problems:
         hint = f" ({problem.hint})" if problem.hint else ""
         stderr.print(f"[red]{escape(problem.path)}[/]: {escape(problem.message + hint)}", soft_wrap=True)
@@ -171,35 +173,35 @@ SWITCH_S = 0.001
 #: often that before it looks at all. By Python's own numbers one large body made it look at all twice,
 #: which holds everybody up for 40 to 170 ms; hourly, it does anyway. Looking at 10,000 took 10 ms, in which
 #: one list in a hundred came.
-COLLECTED_AT = (2_000, 25, 1_000)
+GC_THRESHOLDS = (2_000, 25, 1_000)
 
 
 class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, app: App, *, stop_s: float | None) -> None:
-        """`stop_s`: how long a stop may take; None where nothing that it waits for is on a network."""
+        """`stop_s`: how long a stop may take; None if it waits for nothing on a network."""
         super().__init__(config)
         self._app = app
         self._stop_s = stop_s
         self._cutting_off: threading.Timer | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """What is there when it has started, stays: 300,000 objects that the collector would look through
-        each time that a large body is read, twice for one of 1 MiB, for 0.1 s each."""
+        """Freeze the 300,000 objects of a started server: otherwise the garbage collector would scan them
+        whenever a large body is read, for 0.1 s each time."""
         await super().startup(sockets)
         sys.setswitchinterval(SWITCH_S)
         gc.collect()
         gc.freeze()
-        gc.set_threshold(*COLLECTED_AT)
+        gc.set_threshold(*GC_THRESHOLDS)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self._stop_s is not None and self._cutting_off is None:
-            self._cutting_off = threading.Timer(self._stop_s, _cut_off, [self._stop_s])
+            self._cutting_off = threading.Timer(self._stop_s, _force_exit, [self._stop_s])
             self._cutting_off.daemon = True
             self._cutting_off.start()
         super().handle_exit(sig, frame)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        giving_up = asyncio.get_running_loop().call_later(PATIENCE_S, self._app.give_up_asking)
+        giving_up = asyncio.get_running_loop().call_later(ASK_PATIENCE_S, self._app.give_up_asking)
         try:
             await super().shutdown(sockets)
         finally:
@@ -213,11 +215,11 @@ class _Server(uvicorn.Server):
             self._captured_signals.clear()
 
 
-def _cut_off(stop_s: float) -> None:
-    """Threads that wait for the database would keep the process for as long as they wait."""
-    said = f"Not stopped after {stop_s:g} s, probably for want of an answer from the database: cut off."
-    stderr.print(f"{said}\nWhat was under way is taken up by the next start.", soft_wrap=True)
-    os._exit(CUT_OFF_CODE)
+def _force_exit(stop_s: float) -> None:
+    """Exit even if threads still wait for the database."""
+    text = f"Not stopped after {stop_s:g} s, probably because the database does not answer: forced to stop."
+    stderr.print(f"{text}\nThe next start continues the work that was under way.", soft_wrap=True)
+    os._exit(FORCED_EXIT_CODE)
 
 
 def _listen(settings: Settings) -> socket.socket:
@@ -229,8 +231,8 @@ def _listen(settings: Settings) -> socket.socket:
     return listener
 
 
-def _url(settings: Settings, listener: socket.socket) -> str:
-    """Where this process is reached from this machine: a server on every address is also on loopback."""
+def _own_url(settings: Settings, listener: socket.socket) -> str:
+    """The URL for this machine: a server that listens on every address also listens on loopback."""
     named = "127.0.0.1" if settings.host in EVERYWHERE else settings.host
     host = f"[{named}]" if ":" in named else named
     return f"http://{host}:{listener.getsockname()[1]}"

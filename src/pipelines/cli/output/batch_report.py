@@ -1,4 +1,4 @@
-"""The results of a batch in a terminal: failures first, each with what was asked; of many, a summary."""
+"""Prints the results of a batch: failures first, each with its instruction; a summary of large batches."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -8,10 +8,10 @@ from typing import Any
 from rich.console import Console
 
 from pipelines.cli.output.blocks import COLOURS, one_line, print_block, print_title, shortened
-from pipelines.cli.output.eval_words import plural
 from pipelines.cli.output.exchange_report import cost_lines
+from pipelines.cli.output.phrases import plural
 from pipelines.cli.output.usage import usage_lines
-from pipelines.cli.output.verdict_words import cause_in_words, cause_of, to_do_lines
+from pipelines.cli.output.verdict_text import cause_in_words, cause_of, to_do_lines
 
 MOST_BLOCKS = 12  # of runs that did not pass; the others are counted, and listed by `ls`
 MOST_PASSED = 12  # lines of runs that passed; of more they are counted
@@ -24,16 +24,16 @@ _ORDER = ("FAIL", "ERROR", "NOT_APPLICABLE", "PENDING", "PASS")  # anything else
 
 
 def print_batch(console: Console, batch: Any, runs: list[Any]) -> None:
-    print_title(console, _head(batch, runs))
+    print_title(console, _batch_title(batch, runs))
     repeated = batch["repeats"] > 1
-    alike = _alike(runs)
+    alike = _group_alike(runs)
     groups = _by_label([some[0] for some in alike.values()])
     passed = groups.pop("PASS", [])
     others = [run for label in groups for run in groups[label]]
     blocks = others if len(others) <= MOST_BLOCKS else _examples(groups)
     for run in blocks:
         print_run(console, run, repeated=repeated, alike=alike[run["id"]])
-    for line in _left_out(groups, blocks, alike, batch["id"]):
+    for line in _omitted_lines(groups, blocks, alike, batch["id"]):
         print_block(console, "", line, indent=0)
     if len(passed) <= MOST_PASSED:
         for run in passed:
@@ -41,11 +41,11 @@ def print_batch(console: Console, batch: Any, runs: list[Any]) -> None:
     _print_summary(console, batch, runs)
 
 
-def _alike(runs: list[Any]) -> dict[int, list[Any]]:
-    """Repeats of a task that ended for the same reason, by the first of them: told once."""
+def _group_alike(runs: list[Any]) -> dict[int, list[Any]]:
+    """Groups repeats of a task that ended for the same reason, by the first run, to print them once."""
     found: dict[tuple[Any, ...], list[Any]] = {}
     for run in sorted(runs, key=rank_of):
-        reason = reason_of(run) if label_of(run) != "PASS" else ""
+        reason = cause_and_reason(run) if label_of(run) != "PASS" else ""
         key = (run["task_id"], label_of(run), run["human_verdict"], reason)
         found.setdefault(key, []).append(run)
     return {some[0]["id"]: some for some in found.values()}
@@ -55,14 +55,14 @@ def print_run(
     console: Console, run: Any, *, repeated: bool, in_short: bool = False, alike: Sequence[Any] = ()
 ) -> None:
     label = label_of(run)
-    place = place_of(run, repeated=repeated, alike=alike)
+    place = describe_run(run, repeated=repeated, alike=alike)
     print_block(console, label, place, style=COLOURS.get(label, "magenta"))
     decided = run["human_verdict"]
     if decided:
         print_block(console, "", f"a person says {decided}", indent=4)
-    told = reason_of(run)
-    if told and not in_short:
-        print_block(console, "", told, indent=4)
+    text = cause_and_reason(run)
+    if text and not in_short:
+        print_block(console, "", text, indent=4)
 
 
 def label_of(run: Any) -> str:
@@ -70,29 +70,30 @@ def label_of(run: Any) -> str:
 
 
 def rank_of(run: Any) -> tuple[int, int]:
-    """Failures first, then in the order of the runs."""
+    """Sort key: failures first, then the order of the runs."""
     label = label_of(run)
     return _ORDER.index(label if label in _ORDER else "NOT_APPLICABLE"), run["id"]
 
 
-def place_of(run: Any, *, repeated: bool, alike: Sequence[Any] = ()) -> str:
+def describe_run(run: Any, *, repeated: bool, alike: Sequence[Any] = ()) -> str:
     """`run 7, task 3, repeat 2: Refund order #4521.`, or `runs 7, 9, task 3: …` of several alike."""
     number = run.get("row_number") or run["task_id"]
     repeat = f", repeat {run['repeat_number']}" if repeated and len(alike) < 2 else ""
-    asked = one_line(run.get("user_instruction"), LONGEST_INSTRUCTION)
-    return f"{_named([each['id'] for each in alike] or [run['id']])}, task {number}{repeat}: {asked}"
+    instruction = one_line(run.get("user_instruction"), LONGEST_INSTRUCTION)
+    ids = [each["id"] for each in alike] or [run["id"]]
+    return f"{_format_run_ids(ids)}, task {number}{repeat}: {instruction}"
 
 
-def reason_of(run: Any) -> str:
-    """Its cause and why; in a list, where no run has its reasoning, the cause in words."""
-    told = " ".join(why(run).split())
-    if not told:
+def cause_and_reason(run: Any) -> str:
+    """The cause with the reason; the cause in words where the run has no reasoning (as in lists)."""
+    text = " ".join(reason_text(run).split())
+    if not text:
         return cause_in_words(run)
-    return shortened(": ".join(filter(None, (cause_of(run), told))), LONGEST_REASON)
+    return shortened(": ".join(filter(None, (cause_of(run), text))), LONGEST_REASON)
 
 
-def why(run: Any) -> str:
-    """One line on a run: the verdict's reason, or why there is none."""
+def reason_text(run: Any) -> str:
+    """The verdict's reason, or why there is no verdict."""
     if run["judge_error"]:
         return str(run["judge_error"])
     if run["error_class"]:
@@ -100,7 +101,7 @@ def why(run: Any) -> str:
     return str((run.get("judgement") or {}).get("reasoning") or "")
 
 
-def _head(batch: Any, runs: list[Any]) -> str:
+def _batch_title(batch: Any, runs: list[Any]) -> str:
     agent = f"agent {batch['agent_id']} version {batch['agent_version']}"
     tape = f", {batch['passthrough']} {batch['cassette']}" if batch.get("cassette") else ""
     return f"Batch {batch['id']}: {agent}, {plural(len(runs), 'run')}, {batch['status']}{tape}"
@@ -114,7 +115,7 @@ def _by_label(runs: list[Any]) -> dict[str, list[Any]]:
 
 
 def _examples(groups: dict[str, list[Any]]) -> list[Any]:
-    """Some of each kind of failure, so that one that is common hides none that is rare."""
+    """Some runs of each kind of failure, so that a common kind does not hide a rare one."""
     kinds: dict[tuple[str, str], list[Any]] = {}
     for label, runs in groups.items():
         for run in runs:
@@ -123,7 +124,7 @@ def _examples(groups: dict[str, list[Any]]) -> list[Any]:
     return sorted(taken[:MOST_BLOCKS], key=rank_of)
 
 
-def _left_out(
+def _omitted_lines(
     groups: dict[str, list[Any]], shown: list[Any], alike: dict[int, list[Any]], batch_id: int
 ) -> Iterator[str]:
     known = {run["id"] for run in shown}
@@ -138,8 +139,8 @@ def _print_summary(console: Console, batch: Any, runs: list[Any]) -> None:
     console.print()
     for label, some in _by_label(runs).items():
         kinds = Counter(cause_of(run) for run in some if cause_of(run))
-        told = ", ".join(f"{kind} {count:,}" for kind, count in kinds.most_common())
-        print_block(console, f"{len(some):,} {label}", told, style=COLOURS.get(label, "magenta"))
+        text = ", ".join(f"{kind} {count:,}" for kind, count in kinds.most_common())
+        print_block(console, f"{len(some):,} {label}", text, style=COLOURS.get(label, "magenta"))
         for line in to_do_lines(some):
             print_block(console, "", line, indent=4)
     summary = batch["summary"]
@@ -156,8 +157,8 @@ def _print_summary(console: Console, batch: Any, runs: list[Any]) -> None:
         print_block(console, "warning", line, style="yellow")
     noted = len([run for run in runs if run.get("unverified")])
     if noted:
-        said = f"{noted} of {len(runs)} runs have statements that were not verified"
-        print_block(console, "", f"{said}: pipelines ls runs --batch {batch['id']} --unverified", indent=0)
+        message = f"{noted} of {len(runs)} runs have statements that were not verified"
+        print_block(console, "", f"{message}: pipelines ls runs --batch {batch['id']} --unverified", indent=0)
     undecided = len([run for run in runs if is_undecided(run)])
     if undecided:
         needed = f"{undecided} of {len(runs)} need a person to decide"
@@ -171,17 +172,17 @@ def is_undecided(run: Any) -> bool:
 
 
 def warnings_of(runs: list[Any]) -> list[str]:
-    """What the runs point out, each thing once, with the runs that do."""
+    """The warnings of the runs, each one once, with the runs that have it."""
     found: dict[str, list[int]] = {}
     for run in runs:
         for warning in run["soft_warnings"] or ():
             found.setdefault(str(warning), []).append(run["id"])
-    lines = [f"{_named(ids)}: {warning}" for warning, ids in found.items()]
+    lines = [f"{_format_run_ids(ids)}: {warning}" for warning, ids in found.items()]
     more = len(lines) - MOST_WARNINGS
     return lines[:MOST_WARNINGS] + ([f"… and {more} more: soft_warnings of each run"] if more > 0 else [])
 
 
-def _named(ids: list[int]) -> str:
+def _format_run_ids(ids: list[int]) -> str:
     more = f", … ({len(ids):,} in all)" if len(ids) > MOST_RUNS_NAMED else ""
     some = ", ".join(map(str, ids[:MOST_RUNS_NAMED])) + more
     return f"run {some}" if len(ids) == 1 else f"runs {some}"

@@ -1,4 +1,4 @@
-"""Text for a terminal that stacks instead of being cut: a label, and its words wrapped beside or below it."""
+"""Prints text blocks for a terminal of any width: a label, with text wrapped beside or below it."""
 
 import json
 from typing import Any
@@ -19,9 +19,9 @@ def new_console() -> Console:
 def print_block(
     console: Console, label: str, words: str, *, indent: int | None = None, style: str = "", rest: str = ""
 ) -> None:
-    """`words` wrapped to the right of `label`; `indent` is how far in they stand (default: behind the label).
+    """Print `words` wrapped to the right of `label`, at the column `indent` (default: after the label).
 
-    What agents and authors wrote is shown as text: neither our markup nor the terminal's codes.
+    Texts of agents and authors are printed literally: neither as markup nor as terminal codes.
     """
     inner = len(label) + 1 if indent is None else indent
     width = max(NARROWEST, console.width - inner)
@@ -46,7 +46,7 @@ def one_line(text: str | None, longest: int) -> str:
 
 
 def value_text(value: Any, longest: int) -> str:
-    """A JSON value as it is written; a text as it is."""
+    """A JSON value as JSON; a string without quotes."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return shortened(text, longest)
 

@@ -11,8 +11,8 @@ from rich.console import Console
 from pipelines.cli.client import Server
 from pipelines.cli.files import read_bytes, stop, write_text
 from pipelines.cli.output.blocks import arguments_text, new_console, print_block, print_title, value_text
-from pipelines.cli.output.eval_words import plural
 from pipelines.cli.output.listing import print_rows
+from pipelines.cli.output.phrases import plural
 from pipelines.core.results.gate import ExitCode
 
 LONGEST = 200  # characters of arguments or an answer; --full has all of it
@@ -22,9 +22,9 @@ SUFFIX = ".jsonl"
 
 
 def path_of(name: str) -> str:
-    """A name that is none must not become another path: `../agents/3`, or nothing."""
+    """The API path of a cassette. Invalid names are refused, so that none leads to another path."""
     if name in ("", ".", ".."):
-        stop(f"`{name}` is no name for a cassette.")
+        stop(f"`{name}` is not a valid name for a cassette.")
     return f"/api/cassettes/{quote(name, safe='')}"
 
 
@@ -39,8 +39,8 @@ def print_cassettes(server: Server, *, as_json: bool) -> None:
     print_rows(["name", "calls", "size", "changed"], rows, empty=empty)
     for each in items:
         if each["dropped"]:
-            said = f"{each['name']} is full: {plural(each['dropped'], 'call')} could not be recorded."
-            print_block(new_console(), "", said, indent=0, rest="yellow")
+            text = f"{each['name']} is full: {plural(each['dropped'], 'call')} could not be recorded."
+            print_block(new_console(), "", text, indent=0, rest="yellow")
 
 
 def print_calls(server: Server, name: str, *, tool: str | None, full: bool, as_json: bool) -> None:
@@ -60,14 +60,14 @@ def print_calls(server: Server, name: str, *, tool: str | None, full: bool, as_j
 
 
 def _print_call(console: Console, call: Any, longest: int) -> None:
-    print_block(console, "", _asked(call, longest), indent=2, rest="bold")
+    print_block(console, "", _format_call(call, longest), indent=2, rest="bold")
     if "failure" in call:
         print_block(console, "", f"no answer: {call['failure']}", indent=4, rest="red")
     else:
         print_block(console, "", f"{call['status']} {value_text(call['response'], longest)}", indent=4)
 
 
-def _asked(call: Any, longest: int) -> str:
+def _format_call(call: Any, longest: int) -> str:
     times = f" (time {call['occurrence']})" if call["occurrence"] > 1 else ""
     masked = " (masked)" if call.get("masked") else ""
     return f"{call['tool']} {arguments_text(call['arguments'], longest)}{times}{masked}".strip()
@@ -100,26 +100,26 @@ def verify(server: Server, name: str, *, include_writes: bool, limit: int, as_js
     if report["differ"] or report["failed"]:
         raise typer.Exit(int(ExitCode.NOT_MET))
     if report["calls"] and not report["asked"]:
-        stop("Nothing was asked again, so nothing is known.", ExitCode.COULD_NOT_RUN)
+        stop("No call was repeated, so the result is unknown.", ExitCode.COULD_NOT_RUN)
 
 
 def _print_report(console: Console, report: Any) -> None:
     for call in report["differences"]:
-        print_block(console, "DIFFERS", _asked(call, LONGEST), style="red")
+        print_block(console, "DIFFERS", _format_call(call, LONGEST), style="red")
         for each in call["differences"]:
-            print_block(console, "", _change(each), indent=4)
+            print_block(console, "", _format_difference(each), indent=4)
     for call in report["failures"]:
-        print_block(console, "NO ANSWER", _asked(call, LONGEST), style="red")
+        print_block(console, "NO ANSWER", _format_call(call, LONGEST), style="red")
         print_block(console, "", call["message"], indent=4)
     for each in report["skipped"]:
-        said = f"{plural(each['calls'], 'call')} of {each['tool']}: {each['reason']}"
-        print_block(console, "NOT ASKED", said, style="yellow")
-    told = f"{plural(report['calls'], 'call')}: {report['same']} as recorded, {report['differ']} differ"
+        summary = f"{plural(each['calls'], 'call')} of {each['tool']}: {each['reason']}"
+        print_block(console, "SKIPPED", summary, style="yellow")
+    text = f"{plural(report['calls'], 'call')}: {report['same']} as recorded, {report['differ']} differ"
     left = report["calls"] - report["asked"]
-    print_title(console, f"{told}, {report['failed']} without an answer, {left} not asked")
+    print_title(console, f"{text}, {report['failed']} without an answer, {left} not repeated")
 
 
-def _change(each: Any) -> str:
+def _format_difference(each: Any) -> str:
     if each["how"] == "added":
         return f"{each['path']}: {value_text(each['now'], LONGEST)} is new"
     if each["how"] == "removed":

@@ -1,4 +1,4 @@
-"""What was said in a run, a line each: a persona's messages with what they rest on, and what ended it."""
+"""The messages of a conversation, a line each: with the facts behind a persona's messages, and its end."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,18 +8,18 @@ from pipelines.core.persona.endings import ENDED_BY
 
 
 def conversation_lines(run: Any, longest: int) -> list[str]:
-    """Empty where the run is no conversation, or nothing of it is known."""
+    """Empty if the run is not a conversation, or has no record of one."""
     talk = run["conversation"]
-    said = list(_said(run["messages"] or (), _turns(talk), longest)) if talk else []
-    if said and talk["played_by"] == "persona":
+    text = list(_message_lines(run["messages"] or (), _turns_by_number(talk), longest)) if talk else []
+    if text and talk["played_by"] == "persona":
         why = f" ({shortened(talk['reason'], longest)})" if talk["reason"] else ""
         ended = ENDED_BY.get(talk["ended_by"], talk["ended_by"])
-        said.append(f"ended: {ended}{why}")
-        said.append(f"the user is played by {talk['model']}, {talk['prompt_version']}")
-    return said
+        text.append(f"ended: {ended}{why}")
+        text.append(f"the user is played by {talk['model']}, {talk['prompt_version']}")
+    return text
 
 
-def _said(messages: Any, turns: dict[int, Any], longest: int) -> Iterator[str]:
+def _message_lines(messages: Any, turns: dict[int, Any], longest: int) -> Iterator[str]:
     number = 0
     for message in messages:
         is_user = message.get("role") == "user"
@@ -27,19 +27,19 @@ def _said(messages: Any, turns: dict[int, Any], longest: int) -> Iterator[str]:
             continue
         number += is_user
         words = shortened(message["content"], longest * 2)
-        rests = _rests_on(turns.get(number)) if is_user else ""
+        rests = _turn_notes(turns.get(number)) if is_user else ""
         yield f"{'user' if is_user else 'agent'}: {words}{rests}"
 
 
-def _rests_on(turn: Any) -> str:
+def _turn_notes(turn: Any) -> str:
     if turn is None:
         return ""
-    facts = [f"rests on {', '.join(turn['facts_used'])}"] if turn["facts_used"] else []
-    left = ["wanted to leave while the agent waited"] if turn["stop_ignored"] else []
-    again = ["asked for twice"] if turn["attempts"] > 1 else []
+    facts = [f"based on {', '.join(turn['facts_used'])}"] if turn["facts_used"] else []
+    left = ["tried to leave while the agent waited"] if turn["stop_ignored"] else []
+    again = ["needed a second attempt"] if turn["attempts"] > 1 else []
     notes = [*facts, *left, *again]
     return f"  [{'; '.join(notes)}]" if notes else ""
 
 
-def _turns(talk: Any) -> dict[int, Any]:
+def _turns_by_number(talk: Any) -> dict[int, Any]:
     return {turn["turn"]: turn for turn in talk["turns"]}

@@ -1,4 +1,4 @@
-"""Tool endpoints in a terminal: lists that stack where they do not fit, differences, and replies."""
+"""Prints tool endpoints: lists, differences since they were accepted, and replies."""
 
 import json
 from typing import Any, NoReturn
@@ -8,8 +8,8 @@ import typer
 from pipelines.cli.client import Server
 from pipelines.cli.files import stop
 from pipelines.cli.output.blocks import new_console, one_line, print_block, print_title, value_text
-from pipelines.cli.output.eval_words import plural
 from pipelines.cli.output.listing import print_rows
+from pipelines.cli.output.phrases import plural
 from pipelines.core.text.authored import did_you_mean
 from pipelines.core.text.json_text import InvalidJson, loads
 
@@ -25,13 +25,13 @@ def find_endpoint(server: Server, name: str) -> Row | None:
     return found[0] if found else None
 
 
-def named_endpoint(server: Server, name: str) -> Row:
-    """The endpoint, or the end of the command with the name that may be meant."""
+def require_endpoint(server: Server, name: str) -> Row:
+    """The endpoint of this name. Ends the command with a suggestion if there is none."""
     found = find_endpoint(server, name)
-    return found if found is not None else _no_such(server, name)
+    return found if found is not None else _stop_unknown(server, name)
 
 
-def _no_such(server: Server, name: str) -> NoReturn:
+def _stop_unknown(server: Server, name: str) -> NoReturn:
     names = [each["name"] for each in server.every(ENDPOINTS)]
     hint = did_you_mean(name, names) or ("see: pipelines endpoints list" if names else "there are none yet")
     stop(f"There is no endpoint named {name!r}; {hint}")
@@ -43,12 +43,12 @@ def print_endpoints(server: Server, *, as_json: bool) -> None:
         typer.echo(json.dumps(every, ensure_ascii=False))
         return
     rows: list[tuple[str, ...]] = [
-        (each["name"], each["type"], _standing(each), _address(each)) for each in every
+        (each["name"], each["type"], _tools_cell(each), _address(each)) for each in every
     ]
     print_rows(("endpoint", "type", "tools", "where"), rows, empty="There are no tool endpoints yet.")
 
 
-def _standing(endpoint: Row) -> str:
+def _tools_cell(endpoint: Row) -> str:
     if endpoint["discovered_at"] is None:
         return "not found"
     drifted = f", {endpoint['drifted']} drifted" if endpoint["drifted"] else ""
@@ -83,16 +83,16 @@ def _print_counts(console: Any, endpoint: Row) -> None:
     for note in endpoint["discovery_notes"]:
         print_block(console, "  note:", note, rest="dim")
     if endpoint["drifted"]:
-        words = f"runs of agents bound to these are refused until you accept: {_accepting(endpoint)}"
+        words = f"runs of agents bound to these are refused until you accept: {_accept_command(endpoint)}"
         print_block(console, "  →", words, rest="dim")
 
 
-def _accepting(endpoint: Row) -> str:
+def _accept_command(endpoint: Row) -> str:
     return f"pipelines endpoints discover {endpoint['name']} --accept"
 
 
 def discover_tools(server: Server, name: str, *, accept: bool, as_json: bool) -> None:
-    endpoint = named_endpoint(server, name)
+    endpoint = require_endpoint(server, name)
     found = server.post(f"{ENDPOINTS}/{endpoint['id']}/discover", {"accept": accept}, timeout=DISCOVERY_S)
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False))
@@ -109,7 +109,7 @@ def discover_tools(server: Server, name: str, *, accept: bool, as_json: bool) ->
     for note in found["discovery_notes"]:
         print_block(console, "  note:", note, rest="dim")
     if found["drifted"]:
-        words = f"runs of agents bound to these are refused until you accept: {_accepting(found)}"
+        words = f"runs of agents bound to these are refused until you accept: {_accept_command(found)}"
         print_block(console, "  →", words, rest="dim")
 
 
@@ -122,29 +122,29 @@ def _difference(difference: Row) -> str:
     return f"{before} → {value_text(difference['after'], LONGEST_VALUE)}"
 
 
-def print_tools(server: Server, name: str, wanted: str | None, *, as_json: bool) -> None:
-    endpoint = named_endpoint(server, name)
+def print_tools(server: Server, name: str, tool_name: str | None, *, as_json: bool) -> None:
+    endpoint = require_endpoint(server, name)
     every = server.every(f"{ENDPOINTS}/{endpoint['id']}/tools")
-    if wanted is not None:
-        _print_tool(every, name, wanted, as_json=as_json)
+    if tool_name is not None:
+        _print_tool(every, name, tool_name, as_json=as_json)
     elif as_json:
         typer.echo(json.dumps(every, ensure_ascii=False))
     else:
-        rows: list[tuple[str, ...]] = [(tool["name"], _about(tool)) for tool in every]
+        rows: list[tuple[str, ...]] = [(tool["name"], _description(tool)) for tool in every]
         empty = endpoint["discovery_error"] or f"Endpoint {name} has no tools."
         print_rows(("tool", "description"), rows, empty=empty)
 
 
-def _about(tool: Row) -> str:
+def _description(tool: Row) -> str:
     drift = f"[{tool['drift']}] " if tool["drift"] else ""
     return drift + one_line(tool["description"], LONGEST)
 
 
-def _print_tool(every: list[Row], name: str, wanted: str, *, as_json: bool) -> None:
-    tool = next((each for each in every if each["name"] == wanted), None)
+def _print_tool(every: list[Row], name: str, tool_name: str, *, as_json: bool) -> None:
+    tool = next((each for each in every if each["name"] == tool_name), None)
     if tool is None:
-        hint = did_you_mean(wanted, [each["name"] for each in every])
-        stop(f"Endpoint {name} has no tool {wanted!r}; {hint or f'see: pipelines endpoints tools {name}'}")
+        hint = did_you_mean(tool_name, [each["name"] for each in every])
+        stop(f"Endpoint {name} has no tool {tool_name!r}; {hint or f'see: pipelines endpoints tools {name}'}")
     if as_json:
         typer.echo(json.dumps(tool, ensure_ascii=False))
         return
@@ -166,7 +166,7 @@ def call_tool(server: Server, name: str, tool: str, text: str, *, as_json: bool)
         stop(f"The arguments cannot be read: {error}. Write a JSON object in single quotes: '{{\"id\": 7}}'")
     if not isinstance(arguments, dict):
         stop("The arguments must be a JSON object, such as '{\"id\": 7}'")
-    endpoint = named_endpoint(server, name)
+    endpoint = require_endpoint(server, name)
     reply = server.post(f"{ENDPOINTS}/{endpoint['id']}/call", {"tool_name": tool, "arguments": arguments})
     if as_json:
         typer.echo(json.dumps(reply, ensure_ascii=False))
@@ -182,6 +182,6 @@ def call_tool(server: Server, name: str, tool: str, text: str, *, as_json: bool)
 
 
 def remove_endpoint(server: Server, name: str) -> None:
-    endpoint = named_endpoint(server, name)
+    endpoint = require_endpoint(server, name)
     server.delete(f"{ENDPOINTS}/{endpoint['id']}")
     typer.echo(f"Endpoint {name} is gone.")

@@ -3,16 +3,16 @@
 from typing import Any
 from xml.etree import ElementTree
 
-from pipelines.cli.output.verdict_words import cause_in_words, notes_of, to_do_about
+from pipelines.cli.output.verdict_text import cause_in_words, to_do_about, unverified_lines
 
 LONGEST_NAME = 100  # characters of the instruction in the name of a test case
 
 
 def as_junit(batch: Any, runs: list[Any], classname: str | None = None) -> str:
-    """Names are the same over uploads and batches, so that CI tells which test case is which.
+    """Names stay the same over uploads and batches, so that CI can follow a test case.
 
-    FAIL is a failure; what did not end or could not be judged an error; the undecided is skipped, with its
-    pending reason and what to do about it."""
+    FAIL is a failure; a run that did not end or could not be judged is an error; an undecided run is skipped,
+    with its pending reason and what to do about it."""
     suite = ElementTree.Element("testsuite", name=f"odyssey batch {batch['id']}", tests=str(len(runs)))
     tally = {"failure": 0, "error": 0, "skipped": 0}
     for run in runs:
@@ -33,22 +33,22 @@ def as_junit(batch: Any, runs: list[Any], classname: str | None = None) -> str:
 
 
 def _add_notes(case: ElementTree.Element, run: Any) -> None:
-    """What was not verified, beside the outcome, of which it is no part."""
-    notes = notes_of(run)
+    """Add statements that were not verified; they are not part of the outcome."""
+    notes = unverified_lines(run)
     if notes:
-        said = "\n".join((f"Not verified ({len(notes)}):", *notes))
-        ElementTree.SubElement(case, "system-out").text = printable(said)
+        text = "\n".join((f"Not verified ({len(notes)}):", *notes))
+        ElementTree.SubElement(case, "system-out").text = printable(text)
 
 
 def case_name(run: Any, *, has_repeats: bool) -> str:
-    """`Refund order #4521 please. [t3f9a1c20b7de] (2)`: what is asked, the task's key, which repeat."""
-    asked = one_line(run.get("user_instruction") or f"task {run['task_id']}", LONGEST_NAME)
+    """`Refund order #4521 please. [t3f9a1c20b7de] (2)`: instruction, key of the task, repeat."""
+    instruction = one_line(run.get("user_instruction") or f"task {run['task_id']}", LONGEST_NAME)
     key = f" [{printable(run['task_key'])}]" if run.get("task_key") else ""
-    return asked + key + (f" ({run['repeat_number']})" if has_repeats else "")
+    return instruction + key + (f" ({run['repeat_number']})" if has_repeats else "")
 
 
 def one_line(text: str, longest: int) -> str:
-    """Without line breaks, cut to so many characters."""
+    """The text without line breaks, cut to `longest` characters."""
     line = " ".join(printable(text).split())
     return line if len(line) <= longest else line[: longest - 1] + "…"
 
@@ -69,7 +69,7 @@ def _outcome(run: Any) -> tuple[str, str, str] | None:
 
 
 def printable(text: str) -> str:
-    """XML has no place for control characters, which an agent's words may have; terminals obey them."""
+    """The text without control characters: XML forbids them, and terminals obey them."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)

@@ -27,7 +27,7 @@ def print_list(
     kind = KINDS[what]
     given = [name for name, value in filters.items() if value is not None]
     if given and what != "runs":
-        stop(f"Runs can be narrowed down, {what} cannot: pipelines eval list runs …")
+        stop(f"These options filter runs, not {what}: pipelines eval list runs …")
     items = first_items(server, kind.path, limit, **filters)
     if as_json:
         typer.echo(json.dumps(items, ensure_ascii=False))
@@ -45,7 +45,7 @@ def first_items(server: Server, path: str, limit: int, **query: Any) -> list[Any
 
 
 def print_rows(columns: Sequence[str], rows: list[tuple[str, ...]], *, empty: str) -> None:
-    """The last column is the longest: where it does not fit beside the others, it stands below them."""
+    """Print a table. If the last, longest column does not fit, it goes on the next line."""
     if not rows:
         typer.echo(empty)
         return
@@ -72,10 +72,10 @@ def _matrix(item: Any) -> tuple[str, ...]:
 
 def _run(item: Any) -> tuple[str, ...]:
     matched = item.get("matched")
-    said = UNKNOWN if matched is None else "yes" if matched else "no"
+    text = UNKNOWN if matched is None else "yes" if matched else "no"
     shift = item.get("shift")
     figures = (
-        said,
+        text,
         UNKNOWN if shift is None else f"{shift:.2f}" + (" flagged" if item["is_flagged"] else ""),
     )
     place = f"{item.get('scenario_name') or item['scenario_id']} × {item['variation'] or 'baseline'}"

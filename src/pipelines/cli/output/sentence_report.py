@@ -1,4 +1,4 @@
-"""How sentences of behaviour texts are read, in lines for a terminal."""
+"""Lines that show how sentences of behaviour texts are read."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ COLUMNS = 80
 
 
 def read_lines(sentences: Sequence[JsonObject]) -> Iterator[str]:
-    """Of those that are read, also in part, by row: each followed by what it is read as."""
+    """Each sentence that is read completely or in part, with its row and its rules."""
     for shown in sentences:
         if shown["rules"]:
             yield f"row {shown['row']}, behavior: {shown['sentence']}"
@@ -18,10 +18,10 @@ def read_lines(sentences: Sequence[JsonObject]) -> Iterator[str]:
 
 
 def read_as_lines(shown: JsonObject, *, indent: int = 4) -> Iterator[str]:
-    """The canonical sentences and the typed rules of one, with calls that show what they do."""
+    """The canonical sentences and typed rules of a sentence, with example calls."""
     body: Any = shown
     by = " by its translation" if body["origin"] == "translated" else ""
-    yield from (f"read{by} as: {said}" for said in body["read_as"])
+    yield from (f"read{by} as: {line}" for line in body["read_as"])
     for example in body.get("examples") or [{"rule": rule} for rule in body["rules"]]:
         yield dumps(example["rule"]).decode()
         for word, call in calls_in_words(example, COLUMNS - indent - len(": ")):
@@ -29,7 +29,7 @@ def read_as_lines(shown: JsonObject, *, indent: int = 4) -> Iterator[str]:
 
 
 def whole_lines(shown: JsonObject) -> Iterator[str]:
-    """Everything about one sentence: what it is read as, what of it is not read, and what it does not do."""
+    """How a sentence is read, which part is not read, and what is not enforced."""
     yield from read_as_lines(shown, indent=2)
     body: Any = shown
     stop = body["not_read"]

@@ -1,12 +1,12 @@
-"""What runs took: time as we measured it, tokens and cost as their agents report them; tokens of code agents
-that say nothing, as the model gateway counted. What nobody reported is said to be so: it is not nothing."""
+"""What runs took: measured time, and tokens and cost as the agents report them. For code agents that report
+nothing, the tokens that the model gateway counted. Values that nobody reported are shown as not reported."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from statistics import median
 from typing import Any
 
-from pipelines.cli.output.eval_words import plural
+from pipelines.cli.output.phrases import plural
 
 TOKENS_IN, TOKENS_OUT, COST = "total_input_tokens", "total_output_tokens", "total_cost_usd"
 GATEWAY = "model_gateway"
@@ -14,12 +14,12 @@ COUNTED = {TOKENS_IN: "input_tokens", TOKENS_OUT: "output_tokens"}
 
 
 def usage_lines(runs: Sequence[Any]) -> list[str]:
-    """Three lines: time, tokens, cost. `runs` are whole, as an export has them."""
+    """Three lines: time, tokens, cost. `runs` are complete records, as in an export."""
     return [f"time: {_times(runs)}", f"tokens: {_tokens(runs)}", f"cost: {_cost(runs)}"]
 
 
 def usage_json(runs: Sequence[Any]) -> dict[str, Any]:
-    """The same for machines; null where nobody reported it."""
+    """The same as JSON; null for values that nobody reported."""
     took = sorted(_seconds_of(runs))
     return {
         "seconds_median": round(median(took), 3) if took else None,
@@ -40,7 +40,7 @@ def seconds_text(seconds: float) -> str:
 
 
 def seconds_of(run: Any) -> float | None:
-    """From the moment it was sent to its end."""
+    """Seconds from the dispatch of a run to its end."""
     began, ended = run["dispatched_at"] or run["started_at"], run["ended_at"]
     if not began or not ended:
         return None
@@ -58,8 +58,8 @@ def _times(runs: Sequence[Any]) -> str:
     if len(took) == 1:
         return f"{seconds_text(took[0])} for the run"
     late = took[min(len(took) - 1, int(len(took) * 0.95))]
-    said = f"median {seconds_text(median(took))} a run, longest {seconds_text(took[-1])}"
-    return said if len(took) < 20 else f"{said}, 95 % within {seconds_text(late)}"
+    text = f"median {seconds_text(median(took))} a run, longest {seconds_text(took[-1])}"
+    return text if len(took) < 20 else f"{text}, 95 % within {seconds_text(late)}"
 
 
 def _tokens(runs: Sequence[Any]) -> str:
@@ -82,13 +82,13 @@ def _cost(runs: Sequence[Any]) -> str:
 
 
 def _share(runs: Sequence[Any], key: str) -> str:
-    """Said where not all runs reported it: the sum is of those that did."""
+    """How many runs reported the value, if not all did."""
     known = len(_reported(runs, key))
     return "" if known == len(runs) else f" (reported by {known} of {plural(len(runs), 'run')})"
 
 
 def _counted(runs: Sequence[Any], key: str) -> str:
-    """Said where the gateway counted, and where models did not tell it."""
+    """How many runs the model gateway counted, and how many model calls reported nothing."""
     counted = [run for run in runs if _own(run, key) is None and _gateway_of(run)]
     if not counted:
         return ""
@@ -99,7 +99,7 @@ def _counted(runs: Sequence[Any], key: str) -> str:
 
 
 def _reported(runs: Sequence[Any], key: str) -> list[float]:
-    """What the agent says, else what its gateway counted."""
+    """The agent's own figures, else those of the model gateway."""
     found = ((_own(run, key), _number(_gateway_of(run).get(COUNTED.get(key, "")))) for run in runs)
     return [value for pair in found if (value := pair[0] if pair[0] is not None else pair[1]) is not None]
 

@@ -9,9 +9,9 @@ from rich.console import Console
 from pipelines.cli.client import Server
 from pipelines.cli.files import stop
 from pipelines.cli.output.blocks import new_console, one_line, print_block, print_title, value_text
-from pipelines.cli.output.eval_words import plural
-from pipelines.cli.output.exchange_report import asked_cost
+from pipelines.cli.output.exchange_report import cost_text
 from pipelines.cli.output.listing import print_rows
+from pipelines.cli.output.phrases import plural
 from pipelines.core.ledger.world_tables import field_summaries
 
 SESSIONS = "/api/seed-sessions"
@@ -74,7 +74,7 @@ def print_session(server: Server, session_id: int, *, only: str | None, as_json:
 
 
 def _print_models(console: Console, spent: Any) -> None:
-    """What a model was asked for it, where one is its author."""
+    """Print what the author's model cost, if a model writes the world."""
     if spent is None:
         return
     most = (
@@ -84,17 +84,17 @@ def _print_models(console: Console, spent: Any) -> None:
     most += [f"{tokens:,} tokens"] if tokens is not None else []
     limit = f"; at most {' and '.join(most)}" if most else ""
     used_up = ", which is used up" if spent["budget"]["used_up"] else ""
-    said = f"author {spent['model'] or 'not asked yet'}: {asked_cost(spent)}{limit}{used_up}"
-    print_block(console, "", said, indent=0)
+    text = f"author {spent['model'] or 'not asked yet'}: {cost_text(spent)}{limit}{used_up}"
+    print_block(console, "", text, indent=0)
 
 
 def estimate_of_session(foreseen: Any) -> str:
-    """What a model will be asked, before it is."""
+    """The estimate of what a model will cost."""
     parts = [name for name in ("world", "rows") if foreseen[name]["questions"]]
     total = foreseen["total"]
     dollars = "cost unknown" if total["cost_usd"] is None else f"{total['cost_usd']:,.4f} USD"
-    asked = f"{plural(total['questions'], 'question')}, {total['tokens']:,} tokens"
-    return f"Estimate for {' and '.join(parts) or 'nothing'} by {foreseen['model']}: {dollars} ({asked})."
+    questions = f"{plural(total['questions'], 'question')}, {total['tokens']:,} tokens"
+    return f"Estimate for {' and '.join(parts) or 'nothing'} by {foreseen['model']}: {dollars} ({questions})."
 
 
 def _print_world(console: Console, world: Any) -> None:
@@ -120,7 +120,7 @@ def _print_type(console: Console, world: Any, only: str) -> None:
 
 
 def advisories_in_order(world: Any) -> list[Any]:
-    """By kind, as they are shown and counted."""
+    """The advisories grouped by kind: the order in which they are numbered."""
     kinds = list(dict.fromkeys(each["name"] for each in world["advisories"]))
     return sorted(world["advisories"], key=lambda each: kinds.index(each["name"]))
 
@@ -128,9 +128,9 @@ def advisories_in_order(world: Any) -> list[Any]:
 def print_advisories(console: Console, world: Any) -> None:
     found = advisories_in_order(world)
     if not found:
-        print_block(console, "", "\nNothing to look at: no advisories.", indent=0, rest="green")
+        print_block(console, "", "\nNo advisories.", indent=0, rest="green")
         return
-    print_title(console, f"\nTo look at: {plural(len(found), 'advisory', 'advisories')}")
+    print_title(console, f"\nTo review: {plural(len(found), 'advisory', 'advisories')}")
     kind = ""
     for number, each in enumerate(found, 1):
         if each["name"] != kind:
@@ -148,12 +148,12 @@ def print_buckets(console: Console, session: Any) -> None:
     print_title(console, f"\nBuckets{chosen}")
     has_rows = session["status"] != "world_review"
     for each in session["buckets"]:
-        wanted = plural(each["wanted"], "row")
-        told = f"{each['kept']} of {wanted}" if has_rows else wanted
+        target = plural(each["wanted"], "row")
+        text = f"{each['kept']} of {target}" if has_rows else target
         rejected = f", {plural(each['rejected'], 'draft')} rejected" if each["rejected"] else ""
         theme = f": {each['theme']}" if each["theme"] != each["name"] else ""
         label = f"{each['number']:>3}  {each['name']}"
-        print_block(console, label, f"{told}{rejected}{theme}", indent=max(24, len(label) + 2))
+        print_block(console, label, f"{text}{rejected}{theme}", indent=max(24, len(label) + 2))
         if each["problem"]:
             print_block(console, "", each["problem"], indent=5, rest="yellow")
     for reason, often in session["rejected_by_reason"].items():
@@ -169,7 +169,7 @@ def print_next(console: Console, session: Any) -> None:
 
 
 def print_change(console: Console, revision: Any) -> None:
-    """A new revision: what was done, how the world differs, what there is to look at now."""
+    """Print a new revision: its text, the changes, and the advisories."""
     kind = {"refined": "refined", "pasted": "pasted", "undone": "back as it was"}.get(revision["kind"], "new")
     print_title(console, f"Revision {revision['number']}: {kind}")
     if revision["said"]:
@@ -182,16 +182,16 @@ def print_change(console: Console, revision: Any) -> None:
 def _print_difference(console: Console, changes: Any) -> None:
     counted = {"+": changes["added"], "~": changes["changed"], "-": changes["removed"]}
     words = {"+": "added", "~": "changed", "-": "removed"}
-    told = ", ".join(f"{number} {words[sign]}" for sign, number in counted.items() if number)
-    print_block(console, "", f"Entities: {told or 'none changed'}.", indent=0)
+    text = ", ".join(f"{number} {words[sign]}" for sign, number in counted.items() if number)
+    print_block(console, "", f"Entities: {text or 'none changed'}.", indent=0)
     for change in changes["listed"][:MOST_LISTED]:
-        print_block(console, *_change(change), indent=4)
+        print_block(console, *_format_change(change), indent=4)
     left = len(changes["listed"]) - MOST_LISTED
     if left > 0 or changes["is_cut"]:
         print_block(console, "", "… and more: --json, or `worlds show ID --revisions --json`", indent=4)
 
 
-def _change(change: Any) -> tuple[str, str]:
+def _format_change(change: Any) -> tuple[str, str]:
     before, after = (value_text(change[side], LONGEST // 2) for side in ("before", "after"))
     match change["kind"]:
         case "added":
@@ -216,7 +216,7 @@ def print_revisions(server: Server, session_id: int, *, as_json: bool) -> None:
     rows: list[tuple[str, ...]] = []
     for each in items:
         changes = each["changes"]
-        told = f"+{changes['added']} ~{changes['changed']} -{changes['removed']}"
-        said = one_line(each["prompt"], 80) if each["prompt"] else "–"
-        rows.append((str(each["number"]), each["kind"], told, one_line(each["by"], 20), said))
-    print_rows(["revision", "what", "entities", "by", "prompt"], rows, empty="There are none.")
+        text = f"+{changes['added']} ~{changes['changed']} -{changes['removed']}"
+        summary = one_line(each["prompt"], 80) if each["prompt"] else "–"
+        rows.append((str(each["number"]), each["kind"], text, one_line(each["by"], 20), summary))
+    print_rows(["revision", "what", "entities", "by", "prompt"], rows, empty="There are no revisions.")

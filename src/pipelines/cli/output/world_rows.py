@@ -1,4 +1,4 @@
-"""What `pipelines worlds` prints of rows: what is asked, what counts as right, and the proof."""
+"""Prints the rows of a world: the instruction, the oracle, and the calls that verify it."""
 
 import json
 from typing import Any
@@ -23,7 +23,7 @@ WITHOUT_LIMIT = 10**9
 
 
 def bucket_number(server: Server, session_id: int, given: str) -> int:
-    """By its number or its name."""
+    """The number of the bucket with this number or name."""
     buckets = server.get(path_of(session_id))["buckets"]
     found = [bucket["number"] for bucket in buckets if given in (str(bucket["number"]), bucket["name"])]
     if not found:
@@ -59,11 +59,11 @@ def print_rows_of(
 def _print_coverage(console: Console, coverage: Any) -> None:
     if not coverage["rows"]:
         return
-    print_title(console, "\nCovered")
+    print_title(console, "\nCoverage")
     for name, label in (("by_tool", "tools"), ("by_outcome", "outcomes"), ("by_trigger", "failures")):
-        told = ", ".join(f"{what} {often}" for what, often in coverage[name].items() if often)
-        if told:
-            print_block(console, label, told, indent=10)
+        text = ", ".join(f"{what} {often}" for what, often in coverage[name].items() if often)
+        if text:
+            print_block(console, label, text, indent=10)
     for note in coverage["notes"]:
         print_block(console, "", note, indent=10, rest="dim")
 
@@ -81,8 +81,8 @@ def _print_row(console: Console, row: Any, *, full: bool) -> None:
     text = row["user_instruction"] if full else one_line(row["user_instruction"], longest)
     print_block(console, f"{row['id']:>5}", text, indent=7)
     if row["reason"]:
-        said = f"{row['reason_code'].replace('_', ' ')}: {row['reason']}"
-        print_block(console, "", said, indent=7, rest="yellow")
+        summary = f"{row['reason_code'].replace('_', ' ')}: {row['reason']}"
+        print_block(console, "", summary, indent=7, rest="yellow")
         return
     rules = f", {len(row['failure_rules'])} failure rule" if row["failure_rules"] else ""
     rules += "s" if len(row["failure_rules"]) > 1 else ""
@@ -98,8 +98,8 @@ def _print_proof(console: Console, row: Any) -> None:
     for call in row["proof"]["calls"]:
         status = f" {call['status']}" if call["status"] is not None else ""
         injected = " (injected)" if call["is_injected"] else ""
-        asked = f"{call['tool']} {arguments_text(call['arguments'], LONGEST)}"
-        print_block(console, "       call", asked, indent=14)
+        called = f"{call['tool']} {arguments_text(call['arguments'], LONGEST)}"
+        print_block(console, "       call", called, indent=14)
         print_block(
             console, "", f"{status.strip()} {value_text(call['response'], LONGEST)}{injected}", indent=14
         )

@@ -1,1 +1,1 @@
-"""`pipelines run`: tasks sent to an agent, watched, and printed with their verdicts."""
+"""`pipelines run`: runs tasks on an agent and prints their verdicts."""

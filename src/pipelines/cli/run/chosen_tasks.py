@@ -1,4 +1,4 @@
-"""`--task` and `--tag`: which tasks of a dataset are run. What names none, or several, is refused."""
+"""`--task` and `--tag`: selects the tasks of a dataset. A name that fits no task, or several, is refused."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,34 +18,34 @@ def chosen_tasks(
     if not named and not tags:
         return None
     tasks = server.every(f"/api/datasets/{dataset_id}/tasks")
-    found, problems = _named(tasks, named)
+    found, problems = _find_named_tasks(tasks, named)
     problems += _unknown_tags(tasks, tags)
     if problems:
         stop("\n".join(problems))
-    wanted = [
+    ids = [
         task["id"]
         for task in tasks
         if (not named or task["id"] in found) and (not tags or set(tags) & set(task["tags"]))
     ]
-    if not wanted:
+    if not ids:
         stop(f"No task that --task names has the tag {quote_names(tags)}.")
-    return wanted
+    return ids
 
 
-def _named(tasks: Sequence[Any], named: Sequence[str]) -> tuple[set[int], list[str]]:
+def _find_named_tasks(tasks: Sequence[Any], named: Sequence[str]) -> tuple[set[int], list[str]]:
     found: set[int] = set()
     problems = []
     for name in named:
-        fitting = _fitting(tasks, name)
+        fitting = _matching_tasks(tasks, name)
         if len(fitting) == 1:
             found.add(fitting[0]["id"])
         else:
-            problems.append(_why_not(tasks, name, fitting))
+            problems.append(_explain_no_match(tasks, name, fitting))
     return found, problems
 
 
-def _fitting(tasks: Sequence[Any], name: str) -> list[Any]:
-    """By key or row number; where neither is so called, by the beginning of a key."""
+def _matching_tasks(tasks: Sequence[Any], name: str) -> list[Any]:
+    """Tasks with this key or row number; if there are none, tasks whose key starts with it."""
     number = name.removeprefix(ROW)
     is_row = number.isascii() and number.isdigit()
     by_row = [task for task in tasks if is_row and task["row_number"] == int(number)]
@@ -57,14 +57,14 @@ def _fitting(tasks: Sequence[Any], name: str) -> list[Any]:
     return [task for task in tasks if (task["task_key"] or "").startswith(name)]
 
 
-def _why_not(tasks: Sequence[Any], name: str, fitting: Sequence[Any]) -> str:
+def _explain_no_match(tasks: Sequence[Any], name: str, fitting: Sequence[Any]) -> str:
     keys = [task["task_key"] for task in tasks if task["task_key"]]
     if not fitting:
         near = nearest_names(name, keys)
         hint = (
             f"did you mean {quote_names(near)}?"
             if near
-            else f"rows are 1 to {len(tasks)}; keys: {_some(keys)}"
+            else f"rows are 1 to {len(tasks)}; keys: {_join_names(keys)}"
         )
         return f"--task {name}: there is no such task; {hint}"
     if any(task["task_key"] == name for task in fitting):
@@ -73,7 +73,9 @@ def _why_not(tasks: Sequence[Any], name: str, fitting: Sequence[Any]) -> str:
             f"--task {name}: that is the id of one task and the row of another ({row['task_key']});"
             f" write {ROW}{name} or {row['task_key']}, or give the task an id that is no number"
         )
-    return f"--task {name}: {len(fitting)} keys begin so: {_some([task['task_key'] for task in fitting])}"
+    return (
+        f"--task {name}: {len(fitting)} keys begin so: {_join_names([task['task_key'] for task in fitting])}"
+    )
 
 
 def _unknown_tags(tasks: Sequence[Any], tags: Sequence[str]) -> list[str]:
@@ -82,11 +84,11 @@ def _unknown_tags(tasks: Sequence[Any], tags: Sequence[str]) -> list[str]:
     for tag in tags:
         if tag not in known:
             near = nearest_names(tag, known)
-            listed = f"the tags are {_some(known)}" if known else "the dataset has no tags"
+            listed = f"the tags are {_join_names(known)}" if known else "the dataset has no tags"
             hint = f"did you mean {quote_names(near)}?" if near else listed
             problems.append(f"--tag {tag}: no task has it; {hint}")
     return problems
 
 
-def _some(names: Sequence[str], most: int = 10) -> str:
+def _join_names(names: Sequence[str], most: int = 10) -> str:
     return ", ".join(names[:most]) + (", …" if len(names) > most else "")

@@ -1,4 +1,4 @@
-"""`pipelines run`: send tasks to an agent, watch, print verdicts with reasons, answer CI by exit code."""
+"""`pipelines run`: runs tasks on an agent, prints verdicts with reasons, and sets the exit code for CI."""
 
 import json
 import os
@@ -17,8 +17,8 @@ from pipelines.cli.output.batch_report import print_batch
 from pipelines.cli.output.blocks import COLOURS, new_console
 from pipelines.cli.output.exchange_report import estimate_line
 from pipelines.cli.output.junit import as_junit
-from pipelines.cli.output.verdict_words import pending_reasons, told_undecided
-from pipelines.cli.progress import INTERRUPTED, Opened, stderr, watch
+from pipelines.cli.output.verdict_text import pending_reasons, undecided_text
+from pipelines.cli.progress import INTERRUPTED, OpenedBatch, stderr, watch_batch
 from pipelines.cli.project import TOKEN_VARIABLE, find_project
 from pipelines.cli.run.chosen_tasks import chosen_tasks
 from pipelines.cli.task_file import print_notes
@@ -29,7 +29,7 @@ MOST_NAMED = 10  # agents, where one is not found
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wanted:
+class RunOptions:
     agent: str | None
     dataset: str | None
     repeats: int
@@ -49,91 +49,91 @@ class Wanted:
     honesty: str | None = None
 
     def budget(self) -> dict[str, Any]:
-        asked = {"max_cost_usd": self.max_cost_usd, "max_model_tokens": self.max_model_tokens}
-        return {name: limit for name, limit in asked.items() if limit is not None}
+        limits = {"max_cost_usd": self.max_cost_usd, "max_model_tokens": self.max_model_tokens}
+        return {name: limit for name, limit in limits.items() if limit is not None}
 
 
-class Ran(NamedTuple):
+class BatchResult(NamedTuple):
     batch: Any
     runs: list[Any]
     was_cancelled: bool
 
 
-def run_tasks(server: Server, wanted: Wanted) -> None:
-    ran = run_once(server, wanted)
+def run_tasks(server: Server, options: RunOptions) -> None:
+    ran = run_once(server, options)
     if ran.was_cancelled:
-        stderr.print(f"Cancelled. Go on with: pipelines run --resume {ran.batch['id']}")
+        stderr.print(f"Cancelled. Continue with: pipelines run --resume {ran.batch['id']}")
         raise typer.Exit(INTERRUPTED)
     if ran.batch["status"] == OUT_OF_BUDGET:
         again = f"pipelines run --resume {ran.batch['id']} --max-model-tokens N (or --max-cost-usd)"
-        stderr.print(f"Its budget for models is used up. Go on with:\n  {again}", soft_wrap=True)
-    if code := gate_code(ran.runs, wanted.fail_under):
+        stderr.print(f"Its budget for models is used up. Continue with:\n  {again}", soft_wrap=True)
+    if code := gate_code(ran.runs, options.fail_under):
         raise typer.Exit(int(code))
 
 
-def run_once(server: Server, wanted: Wanted) -> Ran:
-    """A batch from its opening to what is printed of it."""
-    if wanted.junit is not None:
-        write_text(wanted.junit, "")  # better now than after an hour of runs
-    if wanted.resume is not None:
-        path, body = f"/api/batches/{wanted.resume}/resume", wanted.budget() or None
+def run_once(server: Server, options: RunOptions) -> BatchResult:
+    """Open a batch, watch it, and print it."""
+    if options.junit is not None:
+        write_text(options.junit, "")  # better now than after an hour of runs
+    if options.resume is not None:
+        path, body = f"/api/batches/{options.resume}/resume", options.budget() or None
     else:
-        path, body = "/api/runs", _asked(server, wanted)
+        path, body = "/api/runs", _request_body(server, options)
         _print_estimate(server, body)
-    _, batch, was_cancelled = watch(
+    _, batch, was_cancelled = watch_batch(
         server,
-        lambda: _opened(server.post(path, body)),
-        live=lambda seen: _live(seen["counts"]["by_verdict"]),
+        lambda: _opened_batch(server.post(path, body)),
+        live=lambda seen: _live_verdicts(seen["counts"]["by_verdict"]),
     )
     batch = server.get(f"/api/batches/{batch['id']}")  # with its costs
-    runs = standing(server.get(f"/api/batches/{batch['id']}/export")["items"])
-    if wanted.junit is not None:
-        write_text(wanted.junit, as_junit(batch, runs, _classname(server, batch, runs)))
-    if wanted.as_json:
+    runs = without_retried(server.get(f"/api/batches/{batch['id']}/export")["items"])
+    if options.junit is not None:
+        write_text(options.junit, as_junit(batch, runs, _classname(server, batch, runs)))
+    if options.as_json:
         typer.echo(json.dumps({"batch": batch, "runs": runs}))
     else:
         print_batch(new_console(), batch, runs)
-    return Ran(batch, runs, was_cancelled)
+    return BatchResult(batch, runs, was_cancelled)
 
 
-def _opened(batch: Any) -> Opened:
+def _opened_batch(batch: Any) -> OpenedBatch:
     batch_id = int(batch["id"])
-    return Opened(batch_id, f"batch {batch_id}", f"/api/batches/{batch_id}/cancel")
+    return OpenedBatch(batch_id, f"batch {batch_id}", f"/api/batches/{batch_id}/cancel")
 
 
-def _asked(server: Server, wanted: Wanted) -> Any:
-    if wanted.agent is None or wanted.dataset is None:
+def _request_body(server: Server, options: RunOptions) -> Any:
+    if options.agent is None or options.dataset is None:
         stop("Give --agent and --dataset, or --resume BATCH.")
-    agent = find_agent(server, wanted.agent)
-    dataset_id = _dataset(server, wanted.dataset, agent["id"])
-    task_ids = chosen_tasks(server, dataset_id, named=wanted.tasks, tags=wanted.tags)
-    body = {"agent_id": agent["id"], "repeats": wanted.repeats}
+    agent = find_agent(server, options.agent)
+    dataset_id = _upload_dataset(server, options.dataset, agent["id"])
+    task_ids = chosen_tasks(server, dataset_id, named=options.tasks, tags=options.tags)
+    body = {"agent_id": agent["id"], "repeats": options.repeats}
     body |= {"dataset_id": dataset_id} if task_ids is None else {"task_ids": task_ids}
-    body |= {"concurrency": wanted.concurrency} if wanted.concurrency is not None else {}
-    if wanted.fault_seed is not None:
-        seed = wanted.fault_seed
+    body |= {"concurrency": options.concurrency} if options.concurrency is not None else {}
+    if options.fault_seed is not None:
+        seed = options.fault_seed
         body |= {"fault_seed": int(seed) if is_number(seed) else seed}
-    body |= {"passthrough": wanted.passthrough} if wanted.passthrough is not None else {}
-    body |= {"cassette": wanted.cassette} if wanted.cassette is not None else {}
-    body |= {"overwrite_cassette": True} if wanted.overwrite_cassette else {}
-    body |= {"honesty": wanted.honesty} if wanted.honesty is not None else {}
-    return body | wanted.budget()
+    body |= {"passthrough": options.passthrough} if options.passthrough is not None else {}
+    body |= {"cassette": options.cassette} if options.cassette is not None else {}
+    body |= {"overwrite_cassette": True} if options.overwrite_cassette else {}
+    body |= {"honesty": options.honesty} if options.honesty is not None else {}
+    return body | options.budget()
 
 
 def _print_estimate(server: Server, body: Any) -> None:
-    """Of a whole dataset, as far as earlier runs tell."""
+    """For a whole dataset, print an estimate from earlier runs."""
     if "dataset_id" not in body:
         return
-    asked = {
+    query = {
         name: body[name] for name in ("agent_id", "dataset_id", "repeats", "concurrency") if name in body
     }
-    line = estimate_line(server.get("/api/runs/estimate", **asked))
+    line = estimate_line(server.get("/api/runs/estimate", **query))
     if line is not None:
         stderr.print(line, markup=False, highlight=False)
 
 
 def find_agent(server: Server, name: str) -> Any:
-    """By id, by its folder or agent.json (registered, or given a new version), or by name."""
+    """The agent by its id, its name, or its folder or agent.json, which is registered first."""
     if is_number(name):
         return server.get(f"/api/agents/{name}")
     path = Path(name)
@@ -151,8 +151,8 @@ def find_agent(server: Server, name: str) -> Any:
     return named[0]
 
 
-def _dataset(server: Server, given: str, agent_id: int) -> int:
-    """A file is uploaded, unless it was and is unchanged; a number is the id of a dataset."""
+def _upload_dataset(server: Server, given: str, agent_id: int) -> int:
+    """The id of the dataset: a number is one; a file is uploaded unless it is there and unchanged."""
     if is_number(given):
         return int(given)
     path = Path(given)
@@ -170,7 +170,7 @@ def _dataset(server: Server, given: str, agent_id: int) -> int:
 
 
 def _classname(server: Server, batch: Any, runs: list[Any]) -> str:
-    """`refunds/tasks.csv`: agent and dataset by name, which stay while their ids change."""
+    """`refunds/tasks.csv`: names of agent and dataset, which stay the same while ids change."""
     agent = server.find(f"/api/agents/{batch['agent_id']}")
     dataset = server.find(f"/api/datasets/{runs[0]['dataset_id']}") if runs else None
     named = [each["name"] if each else "deleted" for each in (agent, dataset)]
@@ -181,35 +181,35 @@ def is_number(text: str) -> bool:
     return text.isascii() and text.isdigit()
 
 
-def _live(by_verdict: dict[str, int]) -> str:
+def _live_verdicts(by_verdict: dict[str, int]) -> str:
     return "  ".join(
         f"[{COLOURS.get(verdict, 'dim')}]{count} {verdict}[/]" for verdict, count in by_verdict.items()
     )
 
 
-def standing(runs: list[Any]) -> list[Any]:
-    """Without those that were sent again: an interrupted run and its new attempt count once."""
+def without_retried(runs: list[Any]) -> list[Any]:
+    """Without runs that were retried: an interrupted run and its new attempt count once."""
     return [run for run in runs if not run["retried"]]
 
 
 def gate_code(runs: list[Any], fail_under: float) -> ExitCode:
-    """The exit code of a batch, with a word on standard error where it is not the agent that failed."""
+    """The exit code of a batch. Prints to stderr if the reason is not a failure of the agent."""
     counts = tally(runs)
     code = counts.exit_code(fail_under)
     if not counts.passed and not counts.failed and not counts.not_run:
-        told = told_undecided(runs) if pending_reasons(runs) else "Give the tasks an oracle."
-        stderr.print(f"No run could be decided, so nothing is proved. {told}", markup=False, soft_wrap=True)
+        text = undecided_text(runs) if pending_reasons(runs) else "Give the tasks an oracle."
+        stderr.print(f"No run could be decided, so nothing is proved. {text}", markup=False, soft_wrap=True)
     if counts.not_run:
-        stderr.print(told_not_run(runs), markup=False, soft_wrap=True)
+        stderr.print(not_run_text(runs), markup=False, soft_wrap=True)
     return code
 
 
-def told_not_run(runs: list[Any]) -> str:
+def not_run_text(runs: list[Any]) -> str:
     """How many runs could not be run, and why: `3 of 12 runs could not be run: agent_unreachable (3).`"""
-    kinds = Counter(_kind(run) for run in runs if is_not_run(run))
+    kinds = Counter(_error_kind(run) for run in runs if is_not_run(run))
     why = ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common())
     return f"{kinds.total()} of {len(runs)} runs could not be run: {why}."
 
 
-def _kind(run: Any) -> str:
+def _error_kind(run: Any) -> str:
     return "not judged" if run.get("judge_error") else str(run.get("error_class") or "cancelled")

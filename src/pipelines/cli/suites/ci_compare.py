@@ -1,4 +1,4 @@
-"""`pipelines ci compare`: what flipped between two files of results."""
+"""`pipelines ci compare`: what changed between two files of results."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""`pipelines ci init`: what a repository has, as a pipelines.yaml and a workflow that runs it."""
+"""`pipelines ci init`: writes a pipelines.yaml for a repository's agents, and a workflow that runs it."""
 
 import os
 import shlex
@@ -17,10 +17,12 @@ TEMPLATES = Path(__file__).parent.parent / "workflows"
 PACKAGE, WHEEL = "pipelines-odyssey", "pipelines_odyssey-*.whl"
 SCENARIOS = "scenarios.yaml"
 DEEPEST = 3  # folders below the top in which agents are looked for
-NOT_OURS = {"node_modules", "site-packages", "__pycache__"}
+SKIPPED_FOLDERS = {"node_modules", "site-packages", "__pycache__"}
 GITHUB_FILE, GITLAB_FILE = ".github/workflows/odyssey.yml", ".gitlab-ci.yml"
-GITLAB_BESIDE = ".gitlab/odyssey.yml"  # where there is a .gitlab-ci.yml already, which is not ours to change
-NOT_KNOWN = (
+GITLAB_EXTRA_FILE = (
+    ".gitlab/odyssey.yml"  # where there is a .gitlab-ci.yml already, which is not ours to change
+)
+FILL_IN_INSTALL = (
     "echo 'FILL IN how Odyssey is installed: it is on no package index yet. Commit its wheel and install it,"
     " or add its repository as a submodule and install its folder.' >&2; exit 3"
 )
@@ -30,7 +32,7 @@ USUAL_BRANCHES = ("main", "master", "trunk")
 def write_workflows(
     directory: Path, *, github: bool, gitlab: bool, install: str | None, is_forced: bool
 ) -> None:
-    """All files or none. A pipelines.yaml that is there stays as it is."""
+    """Write all files or none. An existing pipelines.yaml is not changed."""
     top = directory.resolve()
     if not top.is_dir():
         stop(f"{directory}: there is no such directory")
@@ -40,21 +42,21 @@ def write_workflows(
         contents[FILE] = _suites(top)
     lines = _install_lines(top, install)
     if github:
-        contents[GITHUB_FILE] = _filled("github.yml", top, lines, indent=10)
+        contents[GITHUB_FILE] = _fill_template("github.yml", top, lines, indent=10)
     if gitlab:
         is_taken = (top / GITLAB_FILE).exists() and not is_forced
-        contents[GITLAB_BESIDE if is_taken else GITLAB_FILE] = _filled(
+        contents[GITLAB_EXTRA_FILE if is_taken else GITLAB_FILE] = _fill_template(
             "gitlab.yml", top, lines, indent=4, item="- "
         )
     taken = [name for name in contents if (top / name).exists()]
     if taken and not is_forced:
-        stop(f"{', '.join(taken)}: there already; --force overwrites, nothing was written")
+        stop(f"{', '.join(taken)}: already there. Nothing was written; --force overwrites")
     _write(top, contents)
-    _say(contents, lines, is_yaml_new=FILE in contents)
+    _print_written(contents, lines, is_yaml_new=FILE in contents)
 
 
 def _forges(top: Path, *, github: bool, gitlab: bool) -> tuple[bool, bool]:
-    """What was asked for, else what the repository shows; never a guess between the two."""
+    """The options, else what the repository shows. Ends the command if it shows both or neither."""
     if github or gitlab:
         return github, gitlab
     remote = _git(top, "remote", "get-url", "origin")
@@ -63,7 +65,7 @@ def _forges(top: Path, *, github: bool, gitlab: bool) -> tuple[bool, bool]:
         (top / GITLAB_FILE).exists() or "gitlab" in remote,
     )
     if seen.count(True) != 1:
-        stop("Which CI? Say --github, --gitlab or both: the repository does not tell.")
+        stop("Pass --github, --gitlab or both: the repository does not show which CI it uses.")
     return seen
 
 
@@ -76,7 +78,7 @@ def _git(top: Path, *arguments: str) -> str:
 
 
 def _main_branch(top: Path) -> str:
-    """As the remote says, else by its usual name: whoever adds a workflow stands on a branch for that."""
+    """The remote's default branch, else a usual name: the current branch is often a feature branch."""
     remote = _git(top, "symbolic-ref", "--short", "refs/remotes/origin/HEAD").removeprefix("origin/")
     if remote:
         return remote
@@ -124,7 +126,7 @@ def _suites(top: Path) -> str:
 
 
 def _block(key: str, entries: JsonObject) -> list[str]:
-    """A line per field, as people write it and change it."""
+    """YAML with a line for each field, easy to edit."""
     lines = [f"{key}:"]
     for name, fields in entries.items():
         lines.append("  " + as_yaml({name: None}).removesuffix(" null\n"))
@@ -137,7 +139,9 @@ def _agent_folders(top: Path) -> list[Path]:
     for folder, names, files in os.walk(top):
         here = Path(folder)
         depth = len(here.relative_to(top).parts)
-        names[:] = sorted(n for n in names if not n.startswith(".") and n not in NOT_OURS and depth < DEEPEST)
+        names[:] = sorted(
+            n for n in names if not n.startswith(".") and n not in SKIPPED_FOLDERS and depth < DEEPEST
+        )
         if here != top and _is_odyssey(here / "pyproject.toml"):
             names.clear()  # its examples are not this repository's agents
         elif AGENT_FILE in files:
@@ -149,8 +153,8 @@ def _agent_folders(top: Path) -> list[Path]:
 
 
 def _install_lines(top: Path, install: str | None) -> list[str]:
-    """Odyssey as the repository has it, first: requirements that name it are then met. Then the rest."""
-    lines = [install or _own_package(top) or NOT_KNOWN]
+    """Install Odyssey first, as the repository declares it, then the agents' requirements."""
+    lines = [install or _own_package(top) or FILL_IN_INSTALL]
     for folder in dict.fromkeys([top, *_agent_folders(top)]):
         needed = folder / "requirements.txt"
         if needed.is_file():
@@ -181,7 +185,7 @@ def _is_odyssey(project: Path) -> bool:
     )
 
 
-def _filled(template: str, top: Path, lines: list[str], *, indent: int, item: str = "") -> str:
+def _fill_template(template: str, top: Path, lines: list[str], *, indent: int, item: str = "") -> str:
     text = (TEMPLATES / template).read_text(encoding="utf-8")
     margin = " " * indent
     shown = [f"|\n{margin}  {line}" for line in lines] if item else lines
@@ -198,11 +202,11 @@ def _write(top: Path, contents: dict[str, str]) -> None:
         stop(f"{error.filename}: {error.strerror or error}")
 
 
-def _say(contents: dict[str, str], lines: list[str], *, is_yaml_new: bool) -> None:
+def _print_written(contents: dict[str, str], lines: list[str], *, is_yaml_new: bool) -> None:
     for name in contents:
         typer.echo(f"Wrote {name}")
-    if NOT_KNOWN in lines:
+    if FILL_IN_INSTALL in lines:
         typer.echo("Fill in how Odyssey is installed there: the repository does not have it.")
-    if GITLAB_BESIDE in contents:
-        typer.echo(f"Add to {GITLAB_FILE}:  include: {{local: {GITLAB_BESIDE}}}")
+    if GITLAB_EXTRA_FILE in contents:
+        typer.echo(f"Add to {GITLAB_FILE}:  include: {{local: {GITLAB_EXTRA_FILE}}}")
     typer.echo("Try it here first: pipelines run" if is_yaml_new else "Try it here: pipelines run")

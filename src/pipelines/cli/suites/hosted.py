@@ -1,4 +1,4 @@
-"""A server and agents that a command starts for itself and ends with itself: for suites, CI and pytest."""
+"""A temporary server and served agents for suites, CI and pytest; they end with the command."""
 
 import os
 import secrets
@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pipelines.cli.agent.dev import Reached, own_server
+from pipelines.cli.agent.dev import AgentAddress, start_server
 from pipelines.cli.client import Server
 from pipelines.cli.files import stop
 from pipelines.cli.processes import STOP_PATIENCE_S, AppFailed, served_app
@@ -26,45 +26,45 @@ LOOK_EVERY_S = 0.1
 
 @contextmanager
 def temporary_server() -> Iterator[Server]:
-    """In a folder of its own, forgotten at the end."""
+    """A server in a temporary folder, removed at the end."""
     with tempfile.TemporaryDirectory(prefix="odyssey-") as directory, ExitStack() as stack:
         key = "pk_live_" + secrets.token_hex(20)
-        url = stack.enter_context(own_server(Path(directory), key))
+        url = stack.enter_context(start_server(Path(directory), key))
         yield stack.enter_context(Server(url, key))
 
 
 @contextmanager
 def hosted_agent(
     project: Project, *, command: str | None = None, token_variable: str = TOKEN_VARIABLE
-) -> Iterator[Reached]:
-    """The agent of a folder where the platform reaches it: its app served, or its command running."""
+) -> Iterator[AgentAddress]:
+    """Serve the app of a folder, or run its command, so that the platform reaches the agent."""
     if project.is_code:
-        yield Reached()
+        yield AgentAddress()
         return
     token, _ = token_from_environment(token_variable)
     if command is not None:
-        with _running(command, project, {token_variable: token}):
-            yield Reached(None, token)  # where its registration says
+        with _run_command(command, project, {token_variable: token}):
+            yield AgentAddress(None, token)  # where its registration says
         return
     if project.app is None:
         stop(f"{project.directory}: there is no app.py to serve; give `serve` (a command) or `url`.")
     try:
         with served_app(project.app, project.directory, env={token_variable: token}) as served:
-            yield Reached(served.url + project.dispatch_path, token)
+            yield AgentAddress(served.url + project.dispatch_path, token)
     except AppFailed as failed:
         where = f"{failed.place}: " if failed.place is not None else f"{project.app}: "
         stop(f"{where}{failed.error}", ExitCode.COULD_NOT_RUN)
 
 
 @contextmanager
-def _running(command: str, project: Project, env: dict[str, str]) -> Iterator[None]:
-    """A command in the agent's folder, waited for until something listens where agent.json says."""
+def _run_command(command: str, project: Project, env: dict[str, str]) -> Iterator[None]:
+    """Run a command in the agent's folder, once it listens on the address in agent.json."""
     url = project.definition.get("endpoint_url")
     address = urlsplit(url) if isinstance(url, str) else None
     if address is None or address.hostname is None:
         stop(f"{project.agent or project.directory}: `endpoint_url` must say where `serve` listens.")
     port = address.port or (443 if address.scheme == "https" else 80)
-    if _listens(address.hostname, port):
+    if _is_listening(address.hostname, port):
         stop(f"Something listens at {address.netloc} already: stop it, or give `url` instead of `serve`.")
     try:
         process = subprocess.Popen(
@@ -78,7 +78,7 @@ def _running(command: str, project: Project, env: dict[str, str]) -> Iterator[No
         stop(f"serve: {command}: {error}", ExitCode.COULD_NOT_RUN)
     try:
         deadline = time.monotonic() + START_PATIENCE_S
-        while not _listens(address.hostname, port):
+        while not _is_listening(address.hostname, port):
             if process.poll() is not None:
                 stop(f"serve: {command}: it ended with code {process.returncode}.", ExitCode.COULD_NOT_RUN)
             if time.monotonic() > deadline:
@@ -90,7 +90,7 @@ def _running(command: str, project: Project, env: dict[str, str]) -> Iterator[No
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """With what the command started itself: `npm start` is not the server."""
+    """End the whole process group: `npm start` is only the parent of the server."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
             os.killpg(process.pid, number)
@@ -99,7 +99,7 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
             return
 
 
-def _listens(host: str, port: int) -> bool:
+def _is_listening(host: str, port: int) -> bool:
     try:
         socket.create_connection((host, port), timeout=2).close()
     except OSError:

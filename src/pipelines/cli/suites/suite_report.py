@@ -1,4 +1,4 @@
-"""What suites found: as results to compare, as JUnit for a CI, as Markdown for the page of a job."""
+"""The results of suites as JSON to compare, as JUnit XML, and as Markdown for a CI job's page."""
 
 import json
 from collections import Counter
@@ -8,14 +8,14 @@ from pathlib import PurePath
 from typing import Any
 from xml.etree import ElementTree
 
-from pipelines.cli.eval.gate import VERDICTS_BY_GATE, FailOn, unmet
+from pipelines.cli.eval.gate import VERDICTS_BY_GATE, FailOn, reasons_not_met
 from pipelines.cli.eval.junit import as_junit as matrix_junit
-from pipelines.cli.eval.run import Ran as MatrixRan
-from pipelines.cli.output.batch_report import why
+from pipelines.cli.eval.run import MatrixResult
+from pipelines.cli.output.batch_report import reason_text
 from pipelines.cli.output.junit import as_junit as batch_junit
 from pipelines.cli.output.junit import printable
-from pipelines.cli.output.verdict_words import pending_reasons, told_undecided
-from pipelines.cli.run.run import Ran, told_not_run
+from pipelines.cli.output.verdict_text import pending_reasons, undecided_text
+from pipelines.cli.run.run import BatchResult, not_run_text
 from pipelines.core.results.compare_results import escape_cell, outcome_text
 from pipelines.core.results.gate import ExitCode, Tally, tally
 from pipelines.core.results.results import (
@@ -35,14 +35,14 @@ MOST_ROWS = 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Finished:
+class FinishedSuite:
     results: SuiteResults
     says: str  # in one sentence
     junit: tuple[str, ...] = ()  # a document each; none where it could not be run
 
 
-def task_cases(suite: TaskSuite, ran: Sequence[Ran], tasks: Mapping[int, Any]) -> Finished:
-    """`tasks` as lists show them, in the order of their files."""
+def task_cases(suite: TaskSuite, ran: Sequence[BatchResult], tasks: Mapping[int, Any]) -> FinishedSuite:
+    """The results of a task suite. `tasks` are API records in the order of their files."""
     runs = [run for each in ran for run in each.runs]
     cases = _cases(suite, runs, list(tasks.values()))
     code, says = _gate(suite, runs, cases)
@@ -51,7 +51,7 @@ def task_cases(suite: TaskSuite, ran: Sequence[Ran], tasks: Mapping[int, Any]) -
         batch_junit(each.batch, each.runs, f"{suite.agent.label}/{PurePath(dataset).name}")
         for each, dataset in zip(ran, suite.datasets, strict=True)
     )
-    return Finished(results=results, says=says, junit=junit)
+    return FinishedSuite(results=results, says=says, junit=junit)
 
 
 def _cases(suite: TaskSuite, runs: Sequence[Any], tasks: Sequence[Any]) -> list[Case]:
@@ -71,7 +71,7 @@ def _cases(suite: TaskSuite, runs: Sequence[Any], tasks: Sequence[Any]) -> list[
                 runs=counts,
                 is_met=is_met(counts, suite.min_pass or suite.repeats),
                 outcome=outcome_of(counts),
-                why=next((why(run) for run in found if run["verdict"] != "PASS"), ""),
+                why=next((reason_text(run) for run in found if run["verdict"] != "PASS"), ""),
                 pending_reason=most_basic_reason(run.get("pending_reason") for run in found),
             )
         )
@@ -92,12 +92,12 @@ def _gate(suite: TaskSuite, runs: list[Any], cases: Sequence[Case]) -> tuple[Exi
     passed = f"{counted.passed} of {counted.total - counted.undecided} {what} pass"
     undecided = f", {counted.undecided} undecided" if counted.undecided else ""
     needed = f" (at least {suite.fail_under:.0%} needed)" if suite.fail_under < 1 else ""
-    hindered = f" {told_not_run(runs)}" if counts.not_run else ""
-    pending = f" {told_undecided(runs)}" if pending_reasons(runs) else ""
+    hindered = f" {not_run_text(runs)}" if counts.not_run else ""
+    pending = f" {undecided_text(runs)}" if pending_reasons(runs) else ""
     return code, f"{passed}{undecided}{needed}.{hindered}{pending}"
 
 
-def cell_cases(suite: EvalSuite, ran: MatrixRan) -> Finished:
+def cell_cases(suite: EvalSuite, ran: MatrixResult) -> FinishedSuite:
     report, fail_on = ran.report, FailOn(suite.fail_on)
     names = {scenario["id"]: scenario["name"] for scenario in report["scenarios"]}
     cases = []
@@ -114,25 +114,25 @@ def cell_cases(suite: EvalSuite, ran: MatrixRan) -> Finished:
                 outcome=verdict,
             )
         )
-    reasons = ", ".join(unmet(report, fail_on))
+    reasons = ", ".join(reasons_not_met(report, fail_on))
     results = SuiteResults(
         name=suite.name, agent=suite.agent.label, exit_code=int(ran.code), cases=tuple(cases)
     )
     says = f"{len(cases)} cells: {reasons or f'none is {fail_on}'}."
-    return Finished(results=results, says=says, junit=(matrix_junit(report, fail_on),))
+    return FinishedSuite(results=results, says=says, junit=(matrix_junit(report, fail_on),))
 
 
 # -- files
 
 
-def as_results(finished: Sequence[Finished]) -> str:
+def as_results(finished: Sequence[FinishedSuite]) -> str:
     return (
         json.dumps(results_as_json([each.results for each in finished]), ensure_ascii=False, indent=2) + "\n"
     )
 
 
-def as_junit(finished: Sequence[Finished]) -> str:
-    """One file, a suite each, named as in pipelines.yaml; what could not be run is an error of its own."""
+def as_junit(finished: Sequence[FinishedSuite]) -> str:
+    """One document with all suites, named as in pipelines.yaml; a suite that could not run is an error."""
     root = ElementTree.Element("testsuites")
     for each in finished:
         for text in each.junit:
@@ -149,7 +149,7 @@ def as_junit(finished: Sequence[Finished]) -> str:
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def as_markdown(finished: Sequence[Finished]) -> str:
+def as_markdown(finished: Sequence[FinishedSuite]) -> str:
     lines = ["### Agent tests", "", "| suite | agent | | |", "|---|---|---|---|"]
     for each in finished:
         cells = (

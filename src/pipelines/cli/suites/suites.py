@@ -1,4 +1,4 @@
-"""`pipelines run [SUITE…]`: the suites of the nearest pipelines.yaml, on a server started for them."""
+"""`pipelines run [SUITE…]`: runs the suites of the nearest pipelines.yaml."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from pipelines.cli.agent.dev import ended_by_signals, takes
+from pipelines.cli.agent.dev import accepts_key, ended_by_signals
 from pipelines.cli.agent.register import register
 from pipelines.cli.client import KEY_FILE, Server
 from pipelines.cli.eval import run as eval_run
@@ -21,7 +21,7 @@ from pipelines.cli.project import Project, find_project
 from pipelines.cli.run import run as task_run
 from pipelines.cli.suites.hosted import hosted_agent, temporary_server
 from pipelines.cli.suites.suite_report import (
-    Finished,
+    FinishedSuite,
     as_junit,
     as_markdown,
     as_results,
@@ -38,7 +38,7 @@ FILE = "pipelines.yaml"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wanted:
+class SuiteOptions:
     names: tuple[str, ...]  # none are all
     url: str | None  # None: a server that is here, else one of our own
     api_key: str | None
@@ -49,11 +49,11 @@ class Wanted:
 
 
 class Cancelled(Exception):
-    """By Ctrl-C."""
+    """Ctrl-C cancelled a suite."""
 
 
 def nearest_file(start: Path) -> Path | None:
-    """In this folder or one above it, but not past the top of a repository."""
+    """The file in this folder or a folder above it, up to the top of the repository."""
     for folder in (start, *start.parents):
         if (folder / FILE).is_file():
             return folder / FILE
@@ -62,22 +62,22 @@ def nearest_file(start: Path) -> Path | None:
     return None
 
 
-def run_suites(path: Path, wanted: Wanted) -> None:
-    file = _read(path)
-    suites = _chosen(file, wanted.names, path)
-    for target in (wanted.junit, wanted.results):
+def run_suites(path: Path, options: SuiteOptions) -> None:
+    file = _read_file(path)
+    suites = _select_suites(file, options.names, path)
+    for target in (options.junit, options.results):
         if target is not None:
             write_text(target, "")  # better now than after an hour of runs
-    finished: list[Finished] = []
+    finished: list[FinishedSuite] = []
     try:
         with ended_by_signals(), ExitStack() as stack:
-            round = _Round(stack, file, path.parent, wanted)
+            round = _SuiteRunner(stack, file, path.parent, options)
             for suite in suites:
-                finished.append(round.ended(suite))
+                finished.append(round.run_suite(suite))
     except (Cancelled, KeyboardInterrupt):
-        _write(finished, wanted)
+        _write_reports(finished, options)
         raise typer.Exit(INTERRUPTED) from None
-    _write(finished, wanted)
+    _write_reports(finished, options)
     code = worst(ExitCode(each.results.exit_code) for each in finished)
     for each in finished:
         stderr.print(f"{each.results.name}: {each.says}", markup=False, soft_wrap=True)
@@ -85,14 +85,14 @@ def run_suites(path: Path, wanted: Wanted) -> None:
         raise typer.Exit(int(code))
 
 
-def _read(path: Path) -> SuiteFile:
+def _read_file(path: Path) -> SuiteFile:
     try:
         return read_suite_file(read_text(path))
     except Refused as refused:
         stop_with(refused.problems, str(path))
 
 
-def _chosen(file: SuiteFile, names: tuple[str, ...], path: Path) -> list[TaskSuite | EvalSuite]:
+def _select_suites(file: SuiteFile, names: tuple[str, ...], path: Path) -> list[TaskSuite | EvalSuite]:
     known = {suite.name: suite for suite in file.suites}
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -101,67 +101,69 @@ def _chosen(file: SuiteFile, names: tuple[str, ...], path: Path) -> list[TaskSui
     return [known[name] for name in names] if names else list(file.suites)
 
 
-def _write(finished: list[Finished], wanted: Wanted) -> None:
-    if wanted.junit is not None:
-        write_text(wanted.junit, as_junit(finished))
-    if wanted.results is not None:
-        write_text(wanted.results, as_results(finished))
-    if wanted.as_json:
+def _write_reports(finished: list[FinishedSuite], options: SuiteOptions) -> None:
+    if options.junit is not None:
+        write_text(options.junit, as_junit(finished))
+    if options.results is not None:
+        write_text(options.results, as_results(finished))
+    if options.as_json:
         typer.echo(as_results(finished), nl=False)
-    if wanted.summary is not None:
+    if options.summary is not None:
         try:
-            with wanted.summary.open("a", encoding="utf-8") as file:
+            with options.summary.open("a", encoding="utf-8") as file:
                 file.write(as_markdown(finished))
         except OSError as error:
-            stop(f"{wanted.summary}: {error.strerror or error}")
+            stop(f"{options.summary}: {error.strerror or error}")
 
 
-class _Round:
-    """One server for all suites, and each agent once. What cannot start costs its suites, not the others."""
+class _SuiteRunner:
+    """One server for all suites, and each agent once. An agent that cannot start fails only its suites."""
 
-    def __init__(self, stack: ExitStack, file: SuiteFile, folder: Path, wanted: Wanted) -> None:
+    def __init__(self, stack: ExitStack, file: SuiteFile, folder: Path, options: SuiteOptions) -> None:
         self._stack = stack
         self._folder = folder
-        self._wanted = wanted
-        self._server = self._opened(file)
+        self._options = options
+        self._server = self._open_server(file)
         self._agents: dict[str, str] = {}  # ids, by their labels
 
-    def ended(self, suite: TaskSuite | EvalSuite) -> Finished:
+    def run_suite(self, suite: TaskSuite | EvalSuite) -> FinishedSuite:
         try:
-            agent_id = self._agent(suite.agent)
+            agent_id = self._agent_id(suite.agent)
             return (
-                self._evals(suite, agent_id) if isinstance(suite, EvalSuite) else self._tasks(suite, agent_id)
+                self._run_eval_suite(suite, agent_id)
+                if isinstance(suite, EvalSuite)
+                else self._run_task_suite(suite, agent_id)
             )
         except Stopped as stopped:
             if stopped.exit_code != ExitCode.COULD_NOT_RUN:
                 raise  # wrong usage: nothing of this round can be trusted
             results = SuiteResults(name=suite.name, agent=suite.agent.label, exit_code=3, cases=())
-            return Finished(results=results, says=f"could not be run: {stopped.message}")
+            return FinishedSuite(results=results, says=f"could not be run: {stopped.message}")
 
-    def _opened(self, file: SuiteFile) -> Server:
-        url = self._wanted.url or file.server_url
+    def _open_server(self, file: SuiteFile) -> Server:
+        url = self._options.url or file.server_url
         if url is not None:
-            return self._stack.enter_context(Server(url, self._wanted.api_key))
-        from pipelines.cli.agent.odyssey import DEFAULT_URL
+            return self._stack.enter_context(Server(url, self._options.api_key))
+        from pipelines.cli.options import DEFAULT_URL
 
-        key = self._wanted.api_key or (KEY_FILE.read_text().strip() if KEY_FILE.is_file() else None)
-        if key is not None and takes(DEFAULT_URL, key):
+        key = self._options.api_key or (KEY_FILE.read_text().strip() if KEY_FILE.is_file() else None)
+        if key is not None and accepts_key(DEFAULT_URL, key):
             stderr.print(f"Server: {DEFAULT_URL}")
             return self._stack.enter_context(Server(DEFAULT_URL, key))
         server = self._stack.enter_context(temporary_server())
-        stderr.print("Server: started for these suites, forgotten at their end")
+        stderr.print("Server: temporary, for these suites only")
         return server
 
-    def _agent(self, agent: SuiteAgent) -> str:
+    def _agent_id(self, agent: SuiteAgent) -> str:
         if agent.known_as is not None:
             return agent.known_as
         if agent.label not in self._agents:
             assert agent.folder is not None
             project = find_project(self._folder / agent.folder)
-            self._agents[agent.label] = str(self._registered(agent, project)["id"])
+            self._agents[agent.label] = str(self._register(agent, project)["id"])
         return self._agents[agent.label]
 
-    def _registered(self, agent: SuiteAgent, project: Project) -> Any:
+    def _register(self, agent: SuiteAgent, project: Project) -> Any:
         if agent.url is not None:
             token = os.environ.get(agent.token_env) or None
             return register(self._server, project, token=token, endpoint_url=agent.url)
@@ -170,15 +172,15 @@ class _Round:
         )
         return register(self._server, project, token=reached.token, endpoint_url=reached.endpoint_url)
 
-    def _tasks(self, suite: TaskSuite, agent_id: str) -> Finished:
-        ran = [self._batch(suite, dataset, agent_id) for dataset in suite.datasets]
+    def _run_task_suite(self, suite: TaskSuite, agent_id: str) -> FinishedSuite:
+        ran = [self._run_batch(suite, dataset, agent_id) for dataset in suite.datasets]
         if any(each.was_cancelled for each in ran):
             raise Cancelled
         tasks = {task["id"]: task for each in ran for task in self._tasks_of(each.batch, each.runs)}
         return task_cases(suite, ran, tasks)
 
-    def _batch(self, suite: TaskSuite, dataset: str, agent_id: str) -> task_run.Ran:
-        wanted = task_run.Wanted(
+    def _run_batch(self, suite: TaskSuite, dataset: str, agent_id: str) -> task_run.BatchResult:
+        options = task_run.RunOptions(
             agent=agent_id,
             dataset=dataset if task_run.is_number(dataset) else str(self._folder / dataset),
             repeats=suite.repeats,
@@ -193,19 +195,19 @@ class _Round:
             cassette=suite.passthrough.cassette,
             honesty=suite.honesty,
         )
-        with self._shown(suite.name):
-            return task_run.run_once(self._server, wanted)
+        with self._print_under(suite.name):
+            return task_run.run_once(self._server, options)
 
     def _tasks_of(self, batch: Any, runs: list[Any]) -> Iterator[Any]:
         """The tasks of some runs, in the order of their file."""
-        wanted = {run["task_id"] for run in runs}
-        first = self._server.get(f"/api/tasks/{min(wanted)}")
+        ids = {run["task_id"] for run in runs}
+        first = self._server.get(f"/api/tasks/{min(ids)}")
         for task in self._server.every(f"/api/datasets/{first['dataset_id']}/tasks"):
-            if task["id"] in wanted:
+            if task["id"] in ids:
                 yield task
 
-    def _evals(self, suite: EvalSuite, agent_id: str) -> Finished:
-        wanted = eval_run.Wanted(
+    def _run_eval_suite(self, suite: EvalSuite, agent_id: str) -> FinishedSuite:
+        options = eval_run.MatrixOptions(
             scenarios=tuple(
                 each if each.startswith("scn_") else str(self._folder / each) for each in suite.scenarios
             ),
@@ -219,19 +221,19 @@ class _Round:
             rng_seed=None,
             resume=None,
             fail_on=FailOn(suite.fail_on),
-            files=eval_run.Files(),
+            files=eval_run.OutputFiles(),
             as_json=False,
         )
-        with self._shown(suite.name):
-            ran = eval_run.run_once(self._server, wanted)
+        with self._print_under(suite.name):
+            ran = eval_run.run_once(self._server, options)
         if ran.was_cancelled:
             raise Cancelled
         return cell_cases(suite, ran)
 
     @contextmanager
-    def _shown(self, name: str) -> Iterator[None]:
-        """What people read of a suite goes to the terminal, with --json to standard error."""
-        if self._wanted.as_json:
+    def _print_under(self, name: str) -> Iterator[None]:
+        """Print under the suite's name; with --json, print to stderr."""
+        if self._options.as_json:
             with redirect_stdout(sys.stderr):
                 yield
         else:

@@ -51,7 +51,10 @@ from pipelines.wire.errors import CodeModeUnavailable
 from pipelines.wire.names import ENV_RUN_ID, ENV_RUN_TOKEN_JTI, ENV_TASK_ID, PROXY_BASE
 
 SLOW_START_S = 2.0  # well within the grace that a token has anyway
-UNSAFE_WARNING = "isolation: none. This code ran with the rights of the server (PIPELINES_UNSAFE_CODE): it could read its files and reach its network, and what it did outside of its tools is not known."
+UNSAFE_WARNING = (
+    "isolation: none. This code ran with the rights of the server (PIPELINES_UNSAFE_CODE): it could read its"
+    " files and reach its network, and what it did outside of its tools is not known."
+)
 _BY_KIND = {
     CodeErrorKind.EXCEPTION: ErrorClass.AGENT_EXCEPTION,
     CodeErrorKind.EXITED: ErrorClass.AGENT_EXCEPTION,

@@ -138,7 +138,8 @@ def _opened_review(
     if stored.status is ReviewStatus.DECIDED:
         verdict = stored.verdict.value if stored.verdict is not None else ""
         raise Conflict(
-            f"{stored.review_id} has been decided ({verdict}); POST …/{stored.review_id}/reopen opens it again."
+            f"{stored.review_id} has been decided ({verdict}); "
+            f"POST …/{stored.review_id}/reopen opens it again."
         )
     (item,) = review_items(platform, connection, [stored])
     return OpenedReview(review_json(item, caller), is_new)

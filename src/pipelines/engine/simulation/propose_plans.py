@@ -5,9 +5,6 @@ import time
 from functools import partial
 from typing import NamedTuple
 
-from pipelines.engine.model_calls.ask_models import Asker, CheckedAnswer
-from pipelines.engine.simulation.check_plans import seed_of_task
-
 from pipelines.core.ledger.ledger import World
 from pipelines.core.models.model_question import Purpose
 from pipelines.core.simulation.build import PlannedSimulator
@@ -31,8 +28,10 @@ from pipelines.engine.agents.register_agent import change_agent
 from pipelines.engine.find import find_agent
 from pipelines.engine.live.live_runs import MOST_READING_S
 from pipelines.engine.live.time_limit import has_time
+from pipelines.engine.model_calls.ask_models import Asker, CheckedAnswer
 from pipelines.engine.models.choose_model import models_named_for
 from pipelines.engine.platform import Platform
+from pipelines.engine.simulation.check_plans import seed_of_task
 from pipelines.storage.agents.agents import Agent
 
 MOST_ROUNDS = 5

@@ -8,9 +8,6 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from pipelines.engine.model_calls.ask_models import Asker, CheckedAnswer
-from pipelines.engine.simulation.read_sentences import BehaviorText, behavior_texts
-
 from pipelines.core.models.model_question import Purpose
 from pipelines.core.simulation.rule_translation.translation import (
     MOST_SENTENCES,
@@ -27,8 +24,10 @@ from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.find import find_agent, find_dataset
 from pipelines.engine.live.live_runs import MOST_READING_S
 from pipelines.engine.live.time_limit import has_time
+from pipelines.engine.model_calls.ask_models import Asker, CheckedAnswer
 from pipelines.engine.models.choose_model import models_named_for
 from pipelines.engine.platform import Platform
+from pipelines.engine.simulation.read_sentences import BehaviorText, behavior_texts
 from pipelines.storage.agents import authored_rules
 from pipelines.storage.agents.agents import Agent
 from pipelines.storage.agents.authored_rules import PROPOSED, REFUSED, AuthoredRule, NewRule

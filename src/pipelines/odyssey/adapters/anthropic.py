@@ -17,23 +17,23 @@ from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 from ...wire.envelope import Envelope
-from .acting import (
+from .adapter_run import (
     Event,
     MissingFramework,
     Outcome,
-    acting,
     as_tools_schema,
     async_call_tool,
-    async_tell,
+    async_post_events,
+    bind_run,
     call_tool,
-    finished,
-    handed_over,
-    not_covered,
-    prompted,
-    said,
-    tell,
+    final_events,
+    handoff_events,
+    message_events,
+    post_events,
+    prompt_events,
+    uncovered_events,
 )
-from .anthropic_blocks import as_param, content_of, spoken
+from .anthropic_blocks import as_param, as_turns, message_of_blocks
 from .conversation import Message, Reply, as_text, tool_message
 
 REQUIREMENT = "anthropic>=2.8,<3"
@@ -89,20 +89,20 @@ def run_anthropic_loop(
             asked = dataclasses.replace(envelope, user_instruction=arguments["request"])
             return run_anthropic_loop(client, model=…, tools=REFUND_TOOLS, envelope=asked, …)
     """
-    loop = _Loop(envelope, model, tools, system, max_tokens, max_turns, subagents or {}, options)
-    with acting(envelope):
+    loop = _ToolLoop(envelope, model, tools, system, max_tokens, max_turns, subagents or {}, options)
+    with bind_run(envelope):
         steps = loop.steps()
-        told: Any = None
-        while (step := _next(steps, told)) is not None:
+        outcome: Any = None
+        while (step := _next_step(steps, outcome)) is not None:
             match step:
-                case Ask():
-                    told = client.messages.create(**step.request)
-                case Tell():
-                    tell(step.events, step.actor)
-                case Call():
-                    told = call_tool(step.name, step.arguments)
-                case Delegate():
-                    told = step.subagent(step.arguments, step.envelope)
+                case AskModel():
+                    outcome = client.messages.create(**step.request)
+                case PostEvents():
+                    post_events(step.events, step.actor)
+                case CallTool():
+                    outcome = call_tool(step.name, step.arguments)
+                case AskSubagent():
+                    outcome = step.subagent(step.arguments, step.envelope)
     return loop.reply()
 
 
@@ -119,59 +119,59 @@ async def run_anthropic_loop_async(
     **options: Any,
 ) -> dict[str, Any]:
     """`run_anthropic_loop` for an `AsyncAnthropic` client; sub-agents may be coroutine functions."""
-    loop = _Loop(envelope, model, tools, system, max_tokens, max_turns, subagents or {}, options)
-    with acting(envelope):
+    loop = _ToolLoop(envelope, model, tools, system, max_tokens, max_turns, subagents or {}, options)
+    with bind_run(envelope):
         steps = loop.steps()
-        told: Any = None
-        while (step := _next(steps, told)) is not None:
+        outcome: Any = None
+        while (step := _next_step(steps, outcome)) is not None:
             match step:
-                case Ask():
-                    told = await client.messages.create(**step.request)
-                case Tell():
-                    await async_tell(step.events, step.actor)
-                case Call():
-                    told = await async_call_tool(step.name, step.arguments)
-                case Delegate():
-                    told = step.subagent(step.arguments, step.envelope)
-                    told = await told if inspect.isawaitable(told) else told
+                case AskModel():
+                    outcome = await client.messages.create(**step.request)
+                case PostEvents():
+                    await async_post_events(step.events, step.actor)
+                case CallTool():
+                    outcome = await async_call_tool(step.name, step.arguments)
+                case AskSubagent():
+                    outcome = step.subagent(step.arguments, step.envelope)
+                    outcome = await outcome if inspect.isawaitable(outcome) else outcome
     return loop.reply()
 
 
 # -- the loop without I/O: it says what to do next and is told what came of it
 
 
-class Ask(NamedTuple):
+class AskModel(NamedTuple):
     request: dict[str, Any]
 
 
-class Tell(NamedTuple):
+class PostEvents(NamedTuple):
     events: list[Event]
     actor: str | None = None  # a sub-agent of this one
 
 
-class Call(NamedTuple):
+class CallTool(NamedTuple):
     name: str
     arguments: dict[str, Any]
 
 
-class Delegate(NamedTuple):
+class AskSubagent(NamedTuple):
     subagent: SubAgent
     arguments: dict[str, Any]
     envelope: Envelope
 
 
-Step: TypeAlias = Ask | Tell | Call | Delegate
+Step: TypeAlias = AskModel | PostEvents | CallTool | AskSubagent
 Steps: TypeAlias = Generator[Step, Any, None]
 
 
-def _next(steps: Steps, told: Any) -> Step | None:
+def _next_step(steps: Steps, told: Any) -> Step | None:
     try:
         return steps.send(told)
     except StopIteration:
         return None
 
 
-class _Loop:
+class _ToolLoop:
     def __init__(
         self,
         envelope: Envelope,
@@ -186,7 +186,7 @@ class _Loop:
         self._envelope = envelope
         self._reply = Reply(envelope)
         self._tools = [as_param(tool) for tool in tools]
-        self._system = _extended(system, envelope)
+        self._system = _extend_prompt(system, envelope)
         self._request = {"model": model, "max_tokens": max_tokens, **options}
         self._max_turns = max_turns
         self._subagents = subagents
@@ -197,12 +197,12 @@ class _Loop:
         self._model = model
 
     def steps(self) -> Steps:
-        conversation = content_of([*self._reply.before, self._reply.asked])
-        yield Tell(not_covered(uncovered_tools(self._tools)) + prompted(_text(self._system)))
+        conversation = as_turns([*self._reply.before, self._reply.user_message])
+        yield PostEvents(uncovered_events(uncovered_tools(self._tools)) + prompt_events(_text(self._system)))
         for _ in range(self._max_turns):
-            message = yield Ask(self._asked(conversation))
-            self._hear(message)
-            yield Tell(said(self._said[-1], is_subagent=self._is_subagent))
+            message = yield AskModel(self._model_request(conversation))
+            self._record_answer(message)
+            yield PostEvents(message_events(self._said[-1], is_subagent=self._is_subagent))
             conversation.append({"role": "assistant", "content": message.content})
             calls = [block for block in message.content if block.type == "tool_use"]
             if message.stop_reason == "pause_turn":
@@ -212,29 +212,29 @@ class _Loop:
                 return
             results: list[dict[str, Any]] = []
             for block in calls:
-                outcome = yield from self._called(block.name, dict(block.input))
+                outcome = yield from self._run_tool(block.name, dict(block.input))
                 results.append(_result(block.id, outcome))
                 self._said.append(tool_message(block.id, outcome.text))
             conversation.append({"role": "user", "content": results})
 
-    def _called(self, name: str, arguments: dict[str, Any]) -> Generator[Step, Any, Outcome]:
+    def _run_tool(self, name: str, arguments: dict[str, Any]) -> Generator[Step, Any, Outcome]:
         subagent = self._subagents.get(name)
         if subagent is None:
-            outcome: Outcome = yield Call(name, arguments)
+            outcome: Outcome = yield CallTool(name, arguments)
             return outcome
         # Another conversation: its own words, and nothing of what the user and this agent said.
         theirs = replace(self._envelope.for_actor(name), messages=None, session_id=None)
-        yield Tell(handed_over(self._envelope.actor_id, str(theirs.actor_id)))
-        answer = yield Delegate(subagent, arguments, theirs)
+        yield PostEvents(handoff_events(self._envelope.actor_id, str(theirs.actor_id)))
+        answer = yield AskSubagent(subagent, arguments, theirs)
         text = as_text(answer["final_response"] if _is_reply(answer) else answer)
-        yield Tell(finished(text), name)
+        yield PostEvents(final_events(text), name)
         if _is_reply(answer):
-            self._count(
+            self._add_tokens(
                 answer["metadata"].get("total_input_tokens"), answer["metadata"].get("total_output_tokens")
             )
         return Outcome(text, False)
 
-    def _asked(self, conversation: list[dict[str, Any]]) -> dict[str, Any]:
+    def _model_request(self, conversation: list[dict[str, Any]]) -> dict[str, Any]:
         optional = {"tools": self._tools, "system": self._system}
         return (
             self._request
@@ -242,19 +242,19 @@ class _Loop:
             | {key: value for key, value in optional.items() if value}
         )
 
-    def _hear(self, message: Any) -> None:
-        self._said.append(spoken(message.content))
+    def _record_answer(self, message: Any) -> None:
+        self._said.append(message_of_blocks(message.content))
         self._model = message.model
         usage = message.usage
         cached = (usage.cache_creation_input_tokens or 0) + (usage.cache_read_input_tokens or 0)
-        self._count(usage.input_tokens + cached, usage.output_tokens)
+        self._add_tokens(usage.input_tokens + cached, usage.output_tokens)
 
-    def _count(self, input_tokens: int | None, output_tokens: int | None) -> None:
+    def _add_tokens(self, input_tokens: int | None, output_tokens: int | None) -> None:
         self._tokens[0] += input_tokens or 0
         self._tokens[1] += output_tokens or 0
 
     def reply(self) -> dict[str, Any]:
-        return self._reply.of(
+        return self._reply.build(
             self._said,
             self._final,
             model=self._model,
@@ -273,7 +273,7 @@ def _result(call_id: str, outcome: Outcome) -> dict[str, Any]:
     return result | ({"is_error": True} if outcome.is_error else {})
 
 
-def _extended(system: str | list[dict[str, Any]] | None, envelope: Envelope) -> Any:
+def _extend_prompt(system: str | list[dict[str, Any]] | None, envelope: Envelope) -> Any:
     """Blocks keep their marks (caching); what the dispatch adds is one more block."""
     if not isinstance(system, list):
         return envelope.system_prompt(system or "")

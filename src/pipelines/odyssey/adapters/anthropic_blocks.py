@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .conversation import Message, arguments_of, assistant_message, made_call, name_of, text_of
+from .conversation import Message, arguments_of, assistant_message, call_record, name_of, text_of
 
 
 def as_param(tool: Any) -> dict[str, Any]:
@@ -12,20 +12,20 @@ def as_param(tool: Any) -> dict[str, Any]:
         return dict(tool)
     if hasattr(tool, "to_dict"):
         return dict(tool.to_dict())
-    raise TypeError(f"{tool!r} is no tool: pass what messages.create takes, or a @beta_tool function")
+    raise TypeError(f"{tool!r} is not a tool: pass what messages.create accepts, or a @beta_tool function")
 
 
-def spoken(content: Iterable[Any]) -> Message:
-    """One answer of the model as one message."""
+def message_of_blocks(content: Iterable[Any]) -> Message:
+    """The content blocks of one answer as one message."""
     blocks = list(content)
     return assistant_message(
         "\n".join(block.text for block in blocks if block.type == "text"),
-        [made_call(block.id, block.name, block.input) for block in blocks if block.type == "tool_use"],
+        [call_record(block.id, block.name, block.input) for block in blocks if block.type == "tool_use"],
         [block.thinking for block in blocks if block.type == "thinking"],
     )
 
 
-def content_of(messages: Iterable[Message]) -> list[dict[str, Any]]:
+def as_turns(messages: Iterable[Message]) -> list[dict[str, Any]]:
     """A transcript as the API takes it: the results of tools are the user's, and roles take turns."""
     turns: list[dict[str, Any]] = []
     for message in messages:

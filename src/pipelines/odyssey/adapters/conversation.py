@@ -1,7 +1,7 @@
-"""What was said, in the rich message shape that every framework is translated from and to; and the reply.
+"""Messages in the shape of the wire contract, which every framework is translated from and to; the reply.
 
-Each framework has its own form of a conversation. Histories are kept here in the one form of the contract, so
-that a replayed conversation and a remembered one are the same thing to an adapter.
+Each framework has its own form of a conversation. Histories are kept in the contract's form, so that adapters
+treat replayed and remembered conversations alike.
 """
 
 import json
@@ -20,15 +20,15 @@ MOST_SESSIONS = 1_000  # stateful conversations remembered in this process; the 
 
 
 def earlier_messages(envelope: Envelope) -> list[Message]:
-    """All that was said before this turn: replayed by the platform, or remembered here under `session_id`."""
+    """The messages before this turn: replayed by the platform, or remembered here by `session_id`."""
     if envelope.messages:
         replayed = list(envelope.messages)
         return replayed[:-1] if replayed[-1].get("role") == "user" else replayed
-    return _MEMORY.of(envelope.session_id)
+    return _MEMORY.recall(envelope.session_id)
 
 
 def user_message(envelope: Envelope) -> Message:
-    """The user's words of this turn."""
+    """The user's message of this turn."""
     if envelope.messages and envelope.messages[-1].get("role") == "user":
         return dict(envelope.messages[-1])
     return {"role": "user", "content": envelope.user_instruction}
@@ -45,8 +45,8 @@ def assistant_message(
     return message
 
 
-def made_call(id: str, name: str, arguments: Any) -> dict[str, Any]:
-    """`arguments` as an object, or as the text that the model wrote."""
+def call_record(id: str, name: str, arguments: Any) -> dict[str, Any]:
+    """A tool call in a message. `arguments` are an object, or the text that the model wrote."""
     return {"id": id, "name": name, "arguments": arguments}
 
 
@@ -55,7 +55,7 @@ def tool_message(call_id: str, content: Any) -> Message:
 
 
 def text_of(message: Mapping[str, Any]) -> str:
-    """The words of a message: its content, or the text parts of it."""
+    """The text of a message: its content, or the text parts of it."""
     content = message.get("content")
     if not isinstance(content, list):
         return content if isinstance(content, str) else ""
@@ -64,7 +64,7 @@ def text_of(message: Mapping[str, Any]) -> str:
 
 
 def arguments_of(call: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a call in either of the two forms that transcripts use."""
+    """The arguments of a call, in either form that transcripts use."""
     arguments = (call.get("function") or call).get("arguments")
     if isinstance(arguments, str):
         try:
@@ -79,22 +79,22 @@ def name_of(call: Mapping[str, Any]) -> str:
 
 
 def as_text(value: Any) -> str:
-    """What a model reads of a tool's result: text as it is, everything else as JSON."""
+    """A tool's result for the model: text unchanged, everything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 class Reply:
-    """The reply to one dispatch, begun when the agent starts: it says how long the agent took."""
+    """Builds the reply to a dispatch. Create it when the agent starts: it measures the agent's time."""
 
     def __init__(self, envelope: Envelope) -> None:
         self._envelope = envelope
         self._started = time.monotonic()
         self.before = earlier_messages(envelope)
-        self.asked = user_message(envelope)
+        self.user_message = user_message(envelope)
 
-    def of(
+    def build(
         self,
-        said: Iterable[Message],
+        new: Iterable[Message],
         final_response: str,
         *,
         model: str | None = None,
@@ -102,8 +102,8 @@ class Reply:
         output_tokens: int | None = None,
         **more: Any,
     ) -> dict[str, Any]:
-        """`{final_response, messages, metadata}`; a stateful conversation is remembered up to here."""
-        messages = [*self.before, self.asked, *said]
+        """`{final_response, messages, metadata}`. Remembers a stateful conversation for its next turn."""
+        messages = [*self.before, self.user_message, *new]
         _MEMORY.keep(self._envelope.session_id, messages)
         metadata = {
             "model": model,
@@ -123,7 +123,7 @@ class _Memory:
         self._sessions: OrderedDict[str, list[Message]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, session_id: str | None) -> list[Message]:
+    def recall(self, session_id: str | None) -> list[Message]:
         with self._lock:
             return list(self._sessions.get(session_id or "", ()))
 

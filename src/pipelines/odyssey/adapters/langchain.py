@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Seque
 from typing import Any
 
 from ...wire.envelope import Envelope
-from .acting import MissingFramework, Run, acting, as_tools_schema, label_of
+from .adapter_run import MissingFramework, Run, actor_label, as_tools_schema, bind_run
 from .conversation import Reply
 
 REQUIREMENT = "langchain>=1.4,<2"
@@ -29,7 +29,7 @@ try:
     from langgraph.prebuilt import ToolNode
     from langgraph.pregel import Pregel
 
-    from .langchain_messages import as_langchain, as_messages, final_words, model_of
+    from .langchain_messages import as_langchain, as_messages, final_text, model_of
     from .langchain_middleware import OdysseyMiddleware, TooManyTurns
     from .langchain_tools import ProxiedTool, SubagentTool, proxied_tool
 except ImportError as missing:
@@ -84,7 +84,7 @@ def subagent_tool(agent: Any, *, name: str, description: str) -> BaseTool:
     The other agent is built with OdysseyMiddleware too, or on `proxied_tools`. Its calls carry the actor
     `<parent>/<name>`, and `dump_tools_schema` and `run` of the parent see it.
     """
-    return SubagentTool.around(agent, name, description)
+    return SubagentTool.for_agent(agent, name, description)
 
 
 def run(
@@ -101,8 +101,8 @@ def run(
     conversation so far comes before the user's words; with a checkpointer, a stateful conversation is its
     thread. Raises TypeError for an agent without OdysseyMiddleware or proxied tools: it would act for real.
     """
-    plan = _Plan(agent, envelope, config)
-    with acting(plan.envelope) as this:
+    plan = _GraphRun(agent, envelope, config)
+    with bind_run(plan.envelope) as this:
         this.max_turns = max_turns
         try:
             for state in agent.stream(plan.input, plan.config, context=context, stream_mode="values"):
@@ -121,8 +121,8 @@ async def run_async(
     context: Any = None,
 ) -> dict[str, Any]:
     """`run` for handlers that are coroutines."""
-    plan = _Plan(agent, envelope, config)
-    with acting(plan.envelope) as this:
+    plan = _GraphRun(agent, envelope, config)
+    with bind_run(plan.envelope) as this:
         this.max_turns = max_turns
         try:
             states: AsyncIterator[Any] = agent.astream(
@@ -135,18 +135,18 @@ async def run_async(
     return plan.reply(this)
 
 
-class _Plan:
-    """What goes into the graph, and what is made of what comes out."""
+class _GraphRun:
+    """One dispatch of a graph: its input, its state, and the reply."""
 
     def __init__(self, agent: Any, envelope: Envelope, config: RunnableConfig | None) -> None:
-        _refuse_live_tools(agent)
+        _check_no_live_tools(agent)
         is_team = any(True for _ in _subagents(agent))
-        self.envelope = envelope.for_actor(label_of(agent.name)) if is_team else envelope
+        self.envelope = envelope.for_actor(actor_label(agent.name)) if is_team else envelope
         self._reply = Reply(envelope)
         self._asked_id = uuid.uuid4().hex
         is_remembered = bool(agent.checkpointer) and envelope.session_id is not None
         before = [] if is_remembered else as_langchain(self._reply.before)
-        (asked,) = as_langchain([self._reply.asked])
+        (asked,) = as_langchain([self._reply.user_message])
         asked.id = self._asked_id
         self.input = {"messages": [*before, asked]}
         # A replayed conversation is given whole, so its thread must not remember it too.
@@ -159,10 +159,10 @@ class _Plan:
     def reply(self, this: Run) -> dict[str, Any]:
         new = self._new_messages()
         structured = (self.state or {}).get("structured_response")
-        final = final_words(new, structured)
+        final = final_text(new, structured)
         if self.is_stopped and not final:
             final = "(stopped: too many turns)"
-        return self._reply.of(
+        return self._reply.build(
             as_messages(new),
             final,
             model=model_of(new),
@@ -172,7 +172,7 @@ class _Plan:
         )
 
     def _new_messages(self) -> list[AnyMessage]:
-        """What stands behind the user's words of this turn."""
+        """The messages after the user's message of this turn."""
         messages: list[AnyMessage] = list((self.state or {}).get("messages") or ())
         places = [place for place, message in enumerate(messages) if message.id == self._asked_id]
         return messages[places[-1] + 1 :] if places else messages
@@ -212,11 +212,11 @@ def _own_tools(graph: Any) -> Iterable[Any]:
     return [tool for node in nodes if isinstance(node, ToolNode) for tool in node.tools_by_name.values()]
 
 
-def _refuse_live_tools(agent: Any) -> None:
-    """Before anything is called: an agent that was not ported would do in the real world what it is asked."""
+def _check_no_live_tools(agent: Any) -> None:
+    """Refuse an agent that was not ported before it runs: its tools would act on the real world."""
     if not isinstance(agent, Pregel):
         raise TypeError(
-            f"{type(agent).__name__} is no compiled graph: pass what create_agent or compile() returns"
+            f"{type(agent).__name__} is not a compiled graph: pass what create_agent or compile() returns"
         )
     live: list[str] = []
     for graph in _graphs(agent):
@@ -226,7 +226,7 @@ def _refuse_live_tools(agent: Any) -> None:
             live += [_name(tool) for tool in kept]
     if live:
         raise TypeError(
-            f"these tools would act for real: {', '.join(live)}. Build the agent with "
+            f"these tools would act on the real world: {', '.join(live)}. Build the agent with "
             "create_agent(…, middleware=[OdysseyMiddleware()]), or its ToolNode with proxied_tools(tools)"
         )
 

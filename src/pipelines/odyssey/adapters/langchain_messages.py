@@ -11,7 +11,7 @@ from .conversation import (
     arguments_of,
     as_text,
     assistant_message,
-    made_call,
+    call_record,
     name_of,
     text_of,
     tool_message,
@@ -43,18 +43,18 @@ def as_messages(messages: Iterable[AnyMessage]) -> list[Message]:
 
 def as_message(message: Any) -> Message:
     if isinstance(message, AIMessage):
-        return _spoken(message)
+        return _assistant_message(message)
     if isinstance(message, ToolMessage):
         return tool_message(message.tool_call_id, message.content)
     role = "system" if isinstance(message, SystemMessage) else "user"
     return {"role": role, "content": str(message.text)}
 
 
-def _spoken(message: AIMessage) -> Message:
-    calls = [made_call(str(call["id"]), call["name"], call["args"]) for call in message.tool_calls]
+def _assistant_message(message: AIMessage) -> Message:
+    calls = [call_record(str(call["id"]), call["name"], call["args"]) for call in message.tool_calls]
     # Calls that the model wrote so badly that they cannot be read are calls all the same.
     bad = [
-        made_call(str(call["id"]), str(call["name"]), call["args"] or {})
+        call_record(str(call["id"]), str(call["name"]), call["args"] or {})
         for call in message.invalid_tool_calls
         if call["id"] and call["name"]
     ]
@@ -64,7 +64,7 @@ def _spoken(message: AIMessage) -> Message:
     return assistant_message(str(message.text), [*calls, *bad], thoughts)
 
 
-def final_words(messages: Sequence[AnyMessage], structured: Any) -> str:
+def final_text(messages: Sequence[AnyMessage], structured: Any) -> str:
     """The structured response as JSON where the agent has one, else the last thing it said."""
     if structured is not None:
         if hasattr(structured, "model_dump_json"):
@@ -75,6 +75,6 @@ def final_words(messages: Sequence[AnyMessage], structured: Any) -> str:
 
 
 def model_of(messages: Sequence[AnyMessage]) -> str | None:
-    told = [message.response_metadata for message in messages if isinstance(message, AIMessage)]
-    names = [about.get("model_name") or about.get("model") for about in told]
+    parts = [message.response_metadata for message in messages if isinstance(message, AIMessage)]
+    names = [about.get("model_name") or about.get("model") for about in parts]
     return next((as_text(name) for name in names if name), None)

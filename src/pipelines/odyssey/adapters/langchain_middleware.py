@@ -1,4 +1,4 @@
-"""The middleware that puts a LangChain agent under test: tool calls go to the proxy, words to the trace."""
+"""The middleware for LangChain agents under test: tool calls go to the proxy, messages to the trace."""
 
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any
@@ -10,20 +10,20 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
 from ..context import current
-from .acting import (
+from .adapter_run import (
     Event,
     Outcome,
+    actor_label,
     async_call_tool,
-    async_tell,
+    async_post_events,
     call_tool,
-    envelope_of,
-    handed_over,
-    label_of,
-    not_covered,
-    prompted,
-    said,
-    tell,
-    this_run,
+    current_run,
+    envelope_for,
+    handoff_events,
+    message_events,
+    post_events,
+    prompt_events,
+    uncovered_events,
 )
 from .langchain_messages import as_message
 from .langchain_tools import ProxiedTool, SubagentTool
@@ -48,19 +48,19 @@ class OdysseyMiddleware(AgentMiddleware[Any, Any, Any]):
         self._local = frozenset(local)
 
     def before_agent(self, state: Any, runtime: Runtime[Any]) -> None:
-        tell(*_entered())
+        post_events(*_entry_events())
 
     async def abefore_agent(self, state: Any, runtime: Runtime[Any]) -> None:
-        await async_tell(*_entered())
+        await async_post_events(*_entry_events())
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
         actor = _actor()
-        request = _prepared(request)
-        tell(_prompt(request), actor)
+        request = _prepare_request(request)
+        post_events(_prompt_events(request), actor)
         response = handler(request)
-        tell(_heard(response), actor)
+        post_events(_answer_events(response), actor)
         return response
 
     async def awrap_model_call(
@@ -69,27 +69,27 @@ class OdysseyMiddleware(AgentMiddleware[Any, Any, Any]):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
         actor = _actor()
-        request = _prepared(request)
-        await async_tell(_prompt(request), actor)
+        request = _prepare_request(request)
+        await async_post_events(_prompt_events(request), actor)
         response = await handler(request)
-        await async_tell(_heard(response), actor)
+        await async_post_events(_answer_events(response), actor)
         return response
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:
-        if self._stays(request):
+        if self._is_local(request):
             return handler(request)
         call = request.tool_call
-        return _answer(request, call_tool(call["name"], call["args"], _actor()))
+        return _tool_message(request, call_tool(call["name"], call["args"], _actor()))
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
     ) -> Any:
-        if self._stays(request):
+        if self._is_local(request):
             return await handler(request)
         call = request.tool_call
-        return _answer(request, await async_call_tool(call["name"], call["args"], _actor()))
+        return _tool_message(request, await async_call_tool(call["name"], call["args"], _actor()))
 
-    def _stays(self, request: ToolCallRequest) -> bool:
+    def _is_local(self, request: ToolCallRequest) -> bool:
         is_ours = isinstance(request.tool, ProxiedTool | SubagentTool)
         return is_ours or request.tool_call["name"] in self._local
 
@@ -101,23 +101,23 @@ def _actor() -> str | None:
     name = get_config().get("metadata", {}).get("lc_agent_name")
     if bound is None or not name:
         return None
-    label = label_of(str(name))
+    label = actor_label(str(name))
     return None if bound.rsplit("/", 1)[-1] == label else label
 
 
-def _entered() -> tuple[list[Event], str | None]:
-    """An agent inside a graph takes over: from the one that acted before it, or from the graph itself."""
-    run, actor = this_run(), _actor()
+def _entry_events() -> tuple[list[Event], str | None]:
+    """The events when an agent inside a graph takes over from the one before it or from the graph."""
+    run, actor = current_run(), _actor()
     if run is None or actor is None:
         return [], None
-    before, run.last_actor = run.last_actor, envelope_of(actor).actor_id
-    return handed_over(before or current().actor_id, str(run.last_actor)), None
+    before, run.last_actor = run.last_actor, envelope_for(actor).actor_id
+    return handoff_events(before or current().actor_id, str(run.last_actor)), None
 
 
-def _prepared(request: ModelRequest[Any]) -> ModelRequest[Any]:
-    run = this_run()
+def _prepare_request(request: ModelRequest[Any]) -> ModelRequest[Any]:
+    run = current_run()
     if run is not None:
-        actor = envelope_of(_actor()).actor_id
+        actor = envelope_for(_actor()).actor_id
         run.turns[actor] += 1
         if run.max_turns is not None and run.turns[actor] > run.max_turns:
             raise TooManyTurns
@@ -129,26 +129,26 @@ def _prepared(request: ModelRequest[Any]) -> ModelRequest[Any]:
     return request.override(system_message=SystemMessage(content_blocks=blocks))
 
 
-def _prompt(request: ModelRequest[Any]) -> list[Event]:
+def _prompt_events(request: ModelRequest[Any]) -> list[Event]:
     text = request.system_message.text if request.system_message is not None else None
     live = [str(tool.get("name") or tool.get("type")) for tool in request.tools if isinstance(tool, dict)]
-    return not_covered(live) + prompted(text, envelope_of(_actor()).actor_id)
+    return uncovered_events(live) + prompt_events(text, envelope_for(_actor()).actor_id)
 
 
-def _heard(response: ModelResponse[Any]) -> list[Event]:
+def _answer_events(response: ModelResponse[Any]) -> list[Event]:
     events: list[Event] = []
-    run = this_run()
-    is_subagent = "/" in (envelope_of(_actor()).actor_id or "")
+    run = current_run()
+    is_subagent = "/" in (envelope_for(_actor()).actor_id or "")
     for message in response.result:
         if isinstance(message, AIMessage):
-            events += said(as_message(message), is_subagent=is_subagent)
+            events += message_events(as_message(message), is_subagent=is_subagent)
             usage = message.usage_metadata
             if run is not None and usage is not None:
-                run.spent(usage["input_tokens"], usage["output_tokens"])
+                run.add_tokens(usage["input_tokens"], usage["output_tokens"])
     return events
 
 
-def _answer(request: ToolCallRequest, outcome: Outcome) -> ToolMessage:
+def _tool_message(request: ToolCallRequest, outcome: Outcome) -> ToolMessage:
     call = request.tool_call
     return ToolMessage(
         content=outcome.text,

@@ -1,4 +1,4 @@
-"""Tools for LangChain: those whose body is a call to the proxy, and those that ask another agent."""
+"""Tools for LangChain: proxied tools, and tools that ask another agent."""
 
 from typing import Any
 
@@ -7,8 +7,16 @@ from pydantic import PrivateAttr
 
 from ...wire.envelope import Envelope
 from ..context import current, set_current
-from .acting import async_call_tool, async_tell, call_tool, finished, handed_over, label_of, tell
-from .langchain_messages import as_langchain, final_words
+from .adapter_run import (
+    actor_label,
+    async_call_tool,
+    async_post_events,
+    call_tool,
+    final_events,
+    handoff_events,
+    post_events,
+)
+from .langchain_messages import as_langchain, final_text
 
 
 class ProxiedTool(StructuredTool):
@@ -21,21 +29,21 @@ class SubagentTool(StructuredTool):
     _agent: Any = PrivateAttr(default=None)
 
     @classmethod
-    def around(cls, agent: Any, name: str, description: str) -> "SubagentTool":
+    def for_agent(cls, agent: Any, name: str, description: str) -> "SubagentTool":
         def ask(request: str) -> str:
-            theirs, events = _handed_to(name)
-            tell(events)
+            theirs, events = _start_handoff(name)
+            post_events(events)
             with set_current(theirs):
-                answer = final_words(agent.invoke(_question(request))["messages"], None)
-                tell(finished(answer))
+                answer = final_text(agent.invoke(_question(request))["messages"], None)
+                post_events(final_events(answer))
             return answer
 
         async def ask_async(request: str) -> str:
-            theirs, events = _handed_to(name)
-            await async_tell(events)
+            theirs, events = _start_handoff(name)
+            await async_post_events(events)
             with set_current(theirs):
-                answer = final_words((await agent.ainvoke(_question(request)))["messages"], None)
-                await async_tell(finished(answer))
+                answer = final_text((await agent.ainvoke(_question(request)))["messages"], None)
+                await async_post_events(final_events(answer))
             return answer
 
         tool = cls.from_function(ask, ask_async, name=name, description=description)
@@ -48,10 +56,10 @@ class SubagentTool(StructuredTool):
         return self._agent
 
 
-def _handed_to(name: str) -> tuple[Envelope, list[Any]]:
+def _start_handoff(name: str) -> tuple[Envelope, list[Any]]:
     envelope = current()
-    theirs = envelope.for_actor(label_of(name))
-    return theirs, handed_over(envelope.actor_id, str(theirs.actor_id))
+    theirs = envelope.for_actor(actor_label(name))
+    return theirs, handoff_events(envelope.actor_id, str(theirs.actor_id))
 
 
 def _question(request: str) -> dict[str, Any]:

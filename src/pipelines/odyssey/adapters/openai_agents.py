@@ -16,8 +16,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...wire.envelope import Envelope
-from ..one_loop import run_on_one_loop
-from .acting import MissingFramework, acting, as_tools_schema, async_tell, not_covered
+from ..shared_loop import run_on_shared_loop
+from .adapter_run import MissingFramework, as_tools_schema, async_post_events, bind_run, uncovered_events
 from .conversation import Message, Reply, arguments_of, as_text, name_of, text_of
 from .openai_items import REQUIREMENT, input_schema_of, messages_of
 
@@ -25,7 +25,7 @@ try:
     from agents import Agent, FunctionTool, Handoff, MaxTurnsExceeded, RunConfig, Runner
     from agents.items import TResponseInputItem
 
-    from .openai_copies import Copies, asked_by, members_of, target_of
+    from .openai_team import ProxiedTeam, agent_of_handoff, agent_of_tool, members_of
 except ImportError as missing:
     raise MissingFramework(REQUIREMENT) from missing
 
@@ -40,7 +40,7 @@ def dump_tools_schema(agent: Agent[Any]) -> list[dict[str, Any]]:
         {"name": tool.name, "description": tool.description, "input_schema": input_schema_of(tool)}
         for member in members_of(agent)
         for tool in member.agent.tools
-        if isinstance(tool, FunctionTool) and not asked_by(tool)
+        if isinstance(tool, FunctionTool) and not agent_of_tool(tool)
     )
 
 
@@ -54,7 +54,7 @@ def uncovered_tools(agent: Agent[Any]) -> list[str]:
         names |= {
             handoff.tool_name: None
             for handoff in member.agent.handoffs
-            if isinstance(handoff, Handoff) and target_of(handoff) is None
+            if isinstance(handoff, Handoff) and agent_of_handoff(handoff) is None
         }
     return list(names)
 
@@ -65,7 +65,7 @@ def proxied(agent: Agent[Any]) -> Agent[Any]:
     Names, schemas and descriptions stay, and so do your hooks and guardrails; the originals are not touched.
     The copy acts for the current envelope. `run` makes one by itself: this is for loops of your own.
     """
-    return Copies(agent).of(agent)
+    return ProxiedTeam(agent).copy_of(agent)
 
 
 def run(
@@ -83,7 +83,7 @@ def run(
     comes before the user's words. An agent that needs more than `max_turns` is answered for with what it said
     so far. Unless you pass a `run_config`, the SDK's own tracing is off.
     """
-    return run_on_one_loop(
+    return run_on_shared_loop(
         lambda: run_async(agent, envelope, max_turns=max_turns, run_config=run_config, context=context)
     )
 
@@ -99,12 +99,12 @@ async def run_async(
     """`run` for handlers that are coroutines."""
     reply = Reply(envelope)
     uncovered = uncovered_tools(agent)
-    with acting(envelope):
-        await async_tell(not_covered(uncovered))
+    with bind_run(envelope):
+        await async_post_events(uncovered_events(uncovered))
         try:
             result = await Runner.run(
                 proxied(agent),
-                [item for message in [*reply.before, reply.asked] for item in _as_input(message)],
+                [item for message in [*reply.before, reply.user_message] for item in _as_input(message)],
                 context=context,
                 max_turns=max_turns,
                 run_config=run_config or RunConfig(tracing_disabled=True),
@@ -113,11 +113,11 @@ async def run_async(
             if stopped.run_data is None:
                 raise
             said_so_far = messages_of(stopped.run_data.new_items)
-            usage, final = stopped.run_data.context_wrapper.usage, _last_words(said_so_far, max_turns)
+            usage, final = stopped.run_data.context_wrapper.usage, _last_text(said_so_far, max_turns)
         else:
             said_so_far = messages_of(result.new_items)
-            usage, final = result.context_wrapper.usage, _final(result)
-    return reply.of(
+            usage, final = result.context_wrapper.usage, _final_text(result)
+    return reply.build(
         said_so_far,
         final,
         model=_model_name(agent),
@@ -145,10 +145,10 @@ def _as_input(message: Message) -> Iterable[TResponseInputItem]:
     return [*words, *calls]
 
 
-def _final(result: Any) -> str:
+def _final_text(result: Any) -> str:
     if result.interruptions:
         waiting = ", ".join(sorted({str(item.tool_name) for item in result.interruptions}))
-        return f"(stopped: {waiting} waits for an approval that nobody gives here)"
+        return f"(stopped: {waiting} waits for an approval that nobody can give here)"
     output: Any = result.final_output
     if output is None or isinstance(output, str):
         return output or ""
@@ -158,7 +158,7 @@ def _final(result: Any) -> str:
     return as_text(dataclasses.asdict(output) if is_record else output)
 
 
-def _last_words(messages: list[Message], max_turns: int) -> str:
+def _last_text(messages: list[Message], max_turns: int) -> str:
     spoken = [text_of(message) for message in messages if message["role"] == "assistant"]
     return next((text for text in reversed(spoken) if text), f"(stopped after {max_turns} turns)")
 

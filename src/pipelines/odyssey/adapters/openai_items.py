@@ -1,13 +1,13 @@
-"""What the OpenAI Agents SDK says, and how we say it: its items as messages of a transcript, its strict
-schemas as those of a backend.
+"""Translates the OpenAI Agents SDK: its items to messages of a transcript, its strict schemas to
+schemas of a backend.
 
-Items are read by the words of the Responses API (`type`), from objects and dictionaries alike.
+Items have the `type`s of the Responses API, and are objects or dictionaries.
 """
 
 from collections.abc import Iterable
 from typing import Any
 
-from .conversation import Message, assistant_message, made_call, tool_message
+from .conversation import Message, assistant_message, call_record, tool_message
 
 REQUIREMENT = "openai-agents>=0.24,<0.25"
 
@@ -22,7 +22,7 @@ def input_schema_of(tool: Any) -> dict[str, Any]:
     return schema
 
 
-def given_arguments(tool: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+def drop_null_arguments(tool: Any, arguments: dict[str, Any]) -> dict[str, Any]:
     """Without the nulls that a strict schema makes the model write: a backend would store them."""
     optional = _optional(tool.params_json_schema) if tool.strict_json_schema else ()
     return {name: value for name, value in arguments.items() if value is not None or name not in optional}
@@ -39,43 +39,43 @@ def _optional(schema: dict[str, Any]) -> set[str]:
 
 def messages_of(items: Iterable[Any]) -> list[Message]:
     """The items of a run in their order; what one model call brought is one message."""
-    return _grouped(item.raw_item for item in items)
+    return _group_items(item.raw_item for item in items)
 
 
-def spoken_in(output: Iterable[Any]) -> list[Message]:
+def messages_in(output: Iterable[Any]) -> list[Message]:
     """The same for the output of one model call."""
-    return _grouped(output)
+    return _group_items(output)
 
 
-def _grouped(raw_items: Iterable[Any]) -> list[Message]:
+def _group_items(raw_items: Iterable[Any]) -> list[Message]:
     messages: list[Message] = []
     open_turn = _Turn()
     for raw in raw_items:
         kind = str(_get(raw, "type") or "")
         if kind.endswith("_output"):
-            messages += open_turn.closed()
+            messages += open_turn.close()
             messages.append(tool_message(str(_get(raw, "call_id") or _get(raw, "id")), _get(raw, "output")))
         elif kind == "message":
             if open_turn.text or open_turn.calls:
-                messages += open_turn.closed()
+                messages += open_turn.close()
             open_turn.text = _text(_get(raw, "content") or [])
         elif kind == "reasoning":
             blocks = [*(_get(raw, "summary") or []), *(_get(raw, "content") or [])]
             open_turn.thinking += [str(_get(block, "text") or "") for block in blocks]
         elif kind.endswith("_call"):
             open_turn.calls.append(_call(raw, kind))
-    return messages + open_turn.closed()
+    return messages + open_turn.close()
 
 
 class _Turn:
-    """What one model call has brought so far."""
+    """The output of one model call so far."""
 
     def __init__(self) -> None:
         self.text = ""
         self.calls: list[dict[str, Any]] = []
         self.thinking: list[str] = []
 
-    def closed(self) -> list[Message]:
+    def close(self) -> list[Message]:
         is_empty = not (self.text or self.calls or self.thinking)
         message = assistant_message(self.text, self.calls, self.thinking)
         self.__init__()  # type: ignore[misc]
@@ -83,11 +83,11 @@ class _Turn:
 
 
 def _call(raw: Any, kind: str) -> dict[str, Any]:
-    """A function call; of a hosted tool's call the kind is all that there is to tell."""
+    """A function call; for a hosted tool's call, only its kind is known."""
     id = str(_get(raw, "call_id") or _get(raw, "id") or kind)
     if kind == "function_call":
-        return made_call(id, str(_get(raw, "name")), _get(raw, "arguments") or {})
-    return made_call(id, kind.removesuffix("_call"), {})
+        return call_record(id, str(_get(raw, "name")), _get(raw, "arguments") or {})
+    return call_record(id, kind.removesuffix("_call"), {})
 
 
 def _text(parts: list[Any]) -> str:

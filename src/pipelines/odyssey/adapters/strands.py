@@ -19,8 +19,8 @@ from typing import Any
 from weakref import WeakSet
 
 from ...wire.envelope import Envelope
-from ..one_loop import run_on_one_loop
-from .acting import MissingFramework, Run, acting, as_tools_schema, async_tell, not_covered
+from ..shared_loop import run_on_shared_loop
+from .adapter_run import MissingFramework, Run, as_tools_schema, async_post_events, bind_run, uncovered_events
 from .conversation import Reply, text_of
 
 REQUIREMENT = "strands-agents>=1.62,<2"
@@ -30,8 +30,8 @@ try:
     from strands.multiagent.base import MultiAgentBase
 
     from .strands_hooks import install
-    from .strands_messages import as_strands, final_words, input_schema_of, retold
-    from .strands_team import Member, built, is_backend, members_of
+    from .strands_messages import as_strands, final_text, history_as_text, input_schema_of
+    from .strands_team import Member, build_agent, is_backend, members_of
 except ImportError as missing:
     raise MissingFramework(REQUIREMENT) from missing
 
@@ -49,7 +49,7 @@ def dump_tools_schema(agent: Any, *, local: Collection[str] = ()) -> list[dict[s
             "description": tool.tool_spec["description"],
             "input_schema": input_schema_of(tool.tool_spec),
         }
-        for member in members_of(built(agent))
+        for member in members_of(build_agent(agent))
         for tool in member.agent.tool_registry.registry.values()
         if is_backend(tool, local)
     )
@@ -57,7 +57,7 @@ def dump_tools_schema(agent: Any, *, local: Collection[str] = ()) -> list[dict[s
 
 def uncovered_tools(agent: Any, *, local: Collection[str] = ()) -> list[str]:
     """The tools that run here as they are: those in `local` that the agent has."""
-    members = members_of(built(agent))
+    members = members_of(build_agent(agent))
     names = {name for member in members for name in member.agent.tool_registry.registry}
     return sorted(names & set(local))
 
@@ -82,28 +82,28 @@ def run(
     Tool calls go to the run's proxy; one that failed answers the model with the backend's own error, with the
     status `error`. `local` names tools that are no backend and keep their body.
     """
-    return run_on_one_loop(lambda: run_async(agent, envelope, max_turns=max_turns, local=local))
+    return run_on_shared_loop(lambda: run_async(agent, envelope, max_turns=max_turns, local=local))
 
 
 async def run_async(
     agent: Any, envelope: Envelope, *, max_turns: int = 20, local: Collection[str] = ()
 ) -> dict[str, Any]:
     """`run` for handlers that are coroutines."""
-    team = built(agent)
+    team = build_agent(agent)
     reply = Reply(envelope)
-    with _reserved(team), acting(envelope) as this:
-        await async_tell(not_covered(uncovered_tools(team, local=local)))
+    with _reserve(team), bind_run(envelope) as this:
+        await async_post_events(uncovered_events(uncovered_tools(team, local=local)))
         proxied(team, local=local)
         members = members_of(team)
         before = [_usage(member.agent) for member in members]
-        with _prepared(members, envelope):
-            final = await _executed(team, reply, max_turns)
+        with _extend_prompts(members, envelope):
+            final = await _invoke(team, reply, max_turns)
         for member, (given, got) in zip(members, before, strict=True):
             after = _usage(member.agent)
-            this.spent(after[0] - given, after[1] - got)
-    return reply.of(
+            this.add_tokens(after[0] - given, after[1] - got)
+    return reply.build(
         this.messages,
-        final or _last_words(this, max_turns),
+        final or _last_text(this, max_turns),
         model=_model_name(members[0].agent),
         input_tokens=this.input_tokens,
         output_tokens=this.output_tokens,
@@ -111,20 +111,20 @@ async def run_async(
     )
 
 
-async def _executed(team: Any, reply: Reply, max_turns: int) -> str:
+async def _invoke(team: Any, reply: Reply, max_turns: int) -> str:
     if isinstance(team, MultiAgentBase):
-        return final_words(await team.invoke_async(retold(reply.before, text_of(reply.asked))))
+        return final_text(await team.invoke_async(history_as_text(reply.before, text_of(reply.user_message))))
     team.messages = as_strands(reply.before)
-    return final_words(await team.invoke_async(text_of(reply.asked), limits={"turns": max_turns}))
+    return final_text(await team.invoke_async(text_of(reply.user_message), limits={"turns": max_turns}))
 
 
-def _last_words(this: Run, max_turns: int) -> str:
+def _last_text(this: Run, max_turns: int) -> str:
     spoken = [text_of(message) for message in this.messages if message["role"] == "assistant"]
     return next((text for text in reversed(spoken) if text), f"(stopped after {max_turns} turns)")
 
 
 @contextmanager
-def _reserved(team: Any) -> Iterator[None]:
+def _reserve(team: Any) -> Iterator[None]:
     if team in _BUSY:
         raise RuntimeError(
             "this Strands agent is in another run already; "
@@ -138,7 +138,7 @@ def _reserved(team: Any) -> Iterator[None]:
 
 
 @contextmanager
-def _prepared(members: list[Member], envelope: Envelope) -> Iterator[None]:
+def _extend_prompts(members: list[Member], envelope: Envelope) -> Iterator[None]:
     """With what the dispatch adds to the system prompts; afterwards every agent is as it was."""
     kept = [(member.agent.system_prompt_content, copy.copy(member.agent.messages)) for member in members]
     addition = envelope.system_prompt("")

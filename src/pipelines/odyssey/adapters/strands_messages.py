@@ -8,7 +8,7 @@ from .conversation import (
     arguments_of,
     as_text,
     assistant_message,
-    made_call,
+    call_record,
     name_of,
     text_of,
     tool_message,
@@ -51,14 +51,14 @@ def as_messages(message: Any) -> list[Message]:
     words = "\n".join(block["text"] for block in blocks if "text" in block)
     if message["role"] == "assistant":
         calls = [block["toolUse"] for block in blocks if "toolUse" in block]
-        made = [made_call(call["toolUseId"], call["name"], call["input"]) for call in calls]
-        return [assistant_message(words, made, map(_thought, blocks))]
+        made = [call_record(call["toolUseId"], call["name"], call["input"]) for call in calls]
+        return [assistant_message(words, made, map(_thinking_text, blocks))]
     results = [block["toolResult"] for block in blocks if "toolResult" in block]
-    said: list[Message] = [{"role": "user", "content": words}] if words else []
-    return [tool_message(result["toolUseId"], _content(result["content"])) for result in results] + said
+    text: list[Message] = [{"role": "user", "content": words}] if words else []
+    return [tool_message(result["toolUseId"], _content(result["content"])) for result in results] + text
 
 
-def _thought(block: Any) -> str:
+def _thinking_text(block: Any) -> str:
     return str(((block.get("reasoningContent") or {}).get("reasoningText") or {}).get("text") or "")
 
 
@@ -66,7 +66,7 @@ def _content(parts: list[Any]) -> str:
     return "\n".join(part["text"] if "text" in part else as_text(part.get("json", part)) for part in parts)
 
 
-def final_words(result: Any) -> str:
+def final_text(result: Any) -> str:
     """An agent's structured output as JSON, else its last message; of a team, that of its last member."""
     if result is None or isinstance(result, Exception):
         return ""
@@ -74,17 +74,17 @@ def final_words(result: Any) -> str:
         ordered = list(result.results.values())
         history = [node.node_id for node in getattr(result, "node_history", ())]
         last = result.results.get(history[-1]) if history else (ordered[-1] if ordered else None)
-        return final_words(last.result) if last is not None else ""
+        return final_text(last.result) if last is not None else ""
     if getattr(result, "structured_output", None) is not None:
         return str(result.structured_output.model_dump_json())
     blocks = result.message.get("content", []) if result.message else []
     return "\n".join(block["text"] for block in blocks if "text" in block)
 
 
-def retold(earlier: list[Message], words: str) -> str:
+def history_as_text(earlier: list[Message], words: str) -> str:
     """For a team, which takes one text: the conversation so far, retold before the user's words."""
-    told = [f"{message['role']}: {text}" for message in earlier if (text := text_of(message))]
-    return "\n".join(["The conversation so far:", *told, "", words]) if told else words
+    parts = [f"{message['role']}: {text}" for message in earlier if (text := text_of(message))]
+    return "\n".join(["The conversation so far:", *parts, "", words]) if parts else words
 
 
 def input_schema_of(spec: Any) -> dict[str, Any]:

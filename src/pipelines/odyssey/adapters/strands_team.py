@@ -8,7 +8,7 @@ from strands import Agent
 from strands.multiagent.base import MultiAgentBase
 from strands.types.tools import AgentTool
 
-from .acting import label_of, path_of
+from .adapter_run import actor_label, subagent_actor
 
 #: Tools that Strands itself gives an agent: they steer it and reach no backend.
 OWN_TOOL_TYPES = ("agent", "structured_output")
@@ -19,10 +19,10 @@ SWARM_HANDOFF = "handoff_to_agent"
 class Member:
     agent: Agent
     actor: str | None  # None for an agent that is alone
-    is_asked: bool = False  # used as a tool: it speaks to another agent, not to the user
+    is_subagent: bool = False  # used as a tool: it speaks to another agent, not to the user
 
 
-def built(agent: Any) -> Any:
+def build_agent(agent: Any) -> Any:
     """The agent itself, or what a function builds."""
     is_agent = isinstance(agent, Agent | MultiAgentBase)
     made = agent if is_agent or not callable(agent) else agent()
@@ -37,28 +37,28 @@ def members_of(team: Any) -> list[Member]:
     _collect(team, None, False, found)
     is_alone = len(found) == 1 and isinstance(team, Agent)
     return [
-        Member(agent=agent, actor=None if is_alone else path, is_asked=is_asked)
-        for agent, path, is_asked in found
+        Member(agent=agent, actor=None if is_alone else path, is_subagent=is_subagent)
+        for agent, path, is_subagent in found
     ]
 
 
-def _collect(team: Any, parent: str | None, is_asked: bool, found: list[tuple[Agent, str, bool]]) -> None:
+def _collect(team: Any, parent: str | None, is_subagent: bool, found: list[tuple[Agent, str, bool]]) -> None:
     if isinstance(team, MultiAgentBase):
         nodes: Any = getattr(team, "nodes", {})
         for node_id, node in nodes.items():
-            _collect_named(node.executor, node_id, parent, is_asked, found)
+            _collect_named(node.executor, node_id, parent, is_subagent, found)
     elif isinstance(team, Agent):
-        _collect_named(team, team.name, parent, is_asked, found)
+        _collect_named(team, team.name, parent, is_subagent, found)
 
 
 def _collect_named(
-    team: Any, name: str, parent: str | None, is_asked: bool, found: list[tuple[Agent, str, bool]]
+    team: Any, name: str, parent: str | None, is_subagent: bool, found: list[tuple[Agent, str, bool]]
 ) -> None:
-    path = label_of(name) if parent is None else path_of(parent, name)
+    path = actor_label(name) if parent is None else subagent_actor(parent, name)
     if isinstance(team, MultiAgentBase):
-        _collect(team, path, is_asked, found)
+        _collect(team, path, is_subagent, found)
     elif isinstance(team, Agent) and not any(team is known for known, _, _ in found):
-        found.append((team, path, is_asked))
+        found.append((team, path, is_subagent))
         for tool in team.tool_registry.registry.values():
             if tool.tool_type == "agent":
                 _collect_named(getattr(tool, "agent", None), tool.tool_name, path, True, found)

@@ -9,7 +9,7 @@
         assert report.ok, report.failed
 """
 
-from .access import CannotCheck
+from .auth import CannotCheck
 from .kit import check_wrapper
 from .report import Finding, Outcome, Report
 from .rules import RULES, Rule

@@ -1,4 +1,4 @@
-"""Checks of how a dispatch is read: each sends one that is odd in one way."""
+"""Checks of how a wrapper reads a dispatch: each check sends one that is unusual in one way."""
 
 import json
 import re
@@ -24,10 +24,10 @@ MALFORMED_TIMEOUT_S = 15.0
 
 
 def check_proxy_urls(session: Session) -> Iterator[Finding]:
-    yield _reached(session, "envelope.proxy_from_body", session.visit(change=_strip_headers))
-    yield _reached(session, "envelope.proxy_from_header", session.visit(change=_strip_body))
-    yield _body_before_header(session)
-    yield _trailing_slash(session)
+    yield _check_reached(session, "envelope.proxy_from_body", session.visit(change=_strip_headers))
+    yield _check_reached(session, "envelope.proxy_from_header", session.visit(change=_strip_body))
+    yield _check_body_first(session)
+    yield _check_trailing_slash(session)
 
 
 def _strip_headers(body: Body, headers: Headers) -> None:
@@ -39,10 +39,10 @@ def _strip_body(body: Body, headers: Headers) -> None:
     del body["odyssey_proxy_url"], body["run_token_jti"]
 
 
-def _reached(session: Session, rule: str, visit: Visit) -> Finding:
-    """A dispatch that is odd, but complete, must end as the plain one did."""
+def _check_reached(session: Session, rule: str, visit: Visit) -> Finding:
+    """An unusual but complete dispatch must end like the plain one."""
     if not visit.ok:
-        return failed(rule, f"the wrapper {visit.answer.told}")
+        return failed(rule, f"the wrapper {visit.answer.description}")
     if visit.calls:
         return passed(rule, f"{len(visit.calls)} tool calls came")
     if not session.calls_tools:
@@ -52,7 +52,7 @@ def _reached(session: Session, rule: str, visit: Visit) -> Finding:
     return failed(rule, "no tool call came, though the plain dispatch made some")
 
 
-def _body_before_header(session: Session) -> Finding:
+def _check_body_first(session: Session) -> Finding:
     rule = "envelope.body_before_header"
     decoy = session.proxy.open_run(is_decoy=True)
 
@@ -62,10 +62,10 @@ def _body_before_header(session: Session) -> Finding:
     visit = session.visit(change=differ)
     if decoy.calls:
         return warned(rule, "the header's proxy was called")
-    return _reached(session, rule, visit)
+    return _check_reached(session, rule, visit)
 
 
-def _trailing_slash(session: Session) -> Finding:
+def _check_trailing_slash(session: Session) -> Finding:
     rule = "envelope.trailing_slash"
 
     def slash(body: Body, headers: Headers) -> None:
@@ -75,17 +75,17 @@ def _trailing_slash(session: Session) -> Finding:
     visit = session.visit(change=slash)
     if visit.run.others and "//" in visit.run.others[0].path:
         return failed(rule, f"{visit.run.others[0].path} was called")
-    return _reached(session, rule, visit)
+    return _check_reached(session, rule, visit)
 
 
 def check_reading(session: Session) -> Iterator[Finding]:
-    yield from _strangers(session)
-    yield _unicode(session)
+    yield from _check_unknown_fields(session)
+    yield _check_unicode(session)
     visit = session.visit(change=_enlarge)
     yield (
-        failed("envelope.large", f"the wrapper {visit.answer.told}")
+        failed("envelope.large", f"the wrapper {visit.answer.description}")
         if not visit.ok
-        else passed("envelope.large", visit.answer.told)
+        else passed("envelope.large", visit.answer.description)
     )
 
 
@@ -94,10 +94,10 @@ def _enlarge(body: Body, headers: Headers) -> None:
     body["conformance_padding"] = "x" * (LARGE_BODY - LARGE_INSTRUCTION)
 
 
-def _strangers(session: Session) -> Iterator[Finding]:
-    """Fields that no dispatch has: ignored, and above all not taken for the prompt."""
+def _check_unknown_fields(session: Session) -> Iterator[Finding]:
+    """Unknown fields must be ignored, and not be read as the prompt."""
     instruction = session.options.instruction
-    decoy = _decoy_of(instruction)
+    decoy = _make_decoy(instruction)
 
     def add(body: Body, headers: Headers) -> None:
         for name in ("user_instruction", "instruction", "prompt", "message", "query"):
@@ -108,20 +108,20 @@ def _strangers(session: Session) -> Iterator[Finding]:
 
     visit = session.visit(change=add)
     if not visit.ok:
-        yield failed("envelope.unknown_fields", f"the wrapper {visit.answer.told}")
+        yield failed("envelope.unknown_fields", f"the wrapper {visit.answer.description}")
         yield skipped("envelope.instruction", "the dispatch was refused: see envelope.unknown_fields")
         return
-    yield passed("envelope.unknown_fields", visit.answer.told)
-    yield _instruction(visit, instruction, decoy)
+    yield passed("envelope.unknown_fields", visit.answer.description)
+    yield _check_instruction(visit, instruction, decoy)
 
 
-def _decoy_of(instruction: str) -> str:
-    """The same with other numbers, so that an agent of rules would show which of the two it was given."""
+def _make_decoy(instruction: str) -> str:
+    """The instruction with other numbers, so that the agent's behaviour shows which one it got."""
     digits = str.maketrans("0123456789", "9876543210")
     return f"{instruction.translate(digits)} {DECOY}"
 
 
-def _instruction(visit: Visit, instruction: str, decoy: str) -> Finding:
+def _check_instruction(visit: Visit, instruction: str, decoy: str) -> Finding:
     rule = "envelope.instruction"
     words, decoys = set(re.findall(r"\w{3,}", instruction)), set(re.findall(r"\w{3,}", decoy))
     shown = set(re.findall(r"\w{3,}", visit.shown()))
@@ -132,12 +132,12 @@ def _instruction(visit: Visit, instruction: str, decoy: str) -> Finding:
     return not_observable(rule, "no word of the prompt shows up in what the agent did or said")
 
 
-def _unicode(session: Session) -> Finding:
+def _check_unicode(session: Session) -> Finding:
     rule = "envelope.unicode"
     instruction = session.options.instruction + OTHER_LANGUAGES
     visit = session.visit(instruction=instruction)
     if not visit.ok:
-        return failed(rule, f"the wrapper {visit.answer.told}")
+        return failed(rule, f"the wrapper {visit.answer.description}")
     messages = visit.reply.get("messages")
     users = [each for each in messages or () if isinstance(each, dict) and each.get("role") == "user"]
     if any(instruction.strip() in json.dumps(each, ensure_ascii=False) for each in users):
@@ -145,7 +145,7 @@ def _unicode(session: Session) -> Finding:
     mangled = [each for each in users if session.options.instruction in json.dumps(each, ensure_ascii=False)]
     if mangled:
         return failed(rule, f"the user message came back as {str(mangled[0].get('content'))[-60:]!r}")
-    return passed(rule, f"{visit.answer.told}; no user message came back to compare with")
+    return passed(rule, f"{visit.answer.description}; no user message came back to compare with")
 
 
 class _Malformed(NamedTuple):
@@ -156,9 +156,9 @@ class _Malformed(NamedTuple):
 
 
 MALFORMED = (
-    _Malformed("a body that is no JSON", b"{", True),
+    _Malformed("a body that is not JSON", b"{", True),
     _Malformed("an empty body", b"", True),
-    _Malformed("bytes that are no UTF-8", b'{"input": "\xff\xfe"}', True),
+    _Malformed("bytes that are not UTF-8", b'{"input": "\xff\xfe"}', True),
     _Malformed("a JSON array", b"[]", True),
     _Malformed("JSON null", b"null", True),
     _Malformed("no proxy URL and no run token", b'{"input": {"user_instruction": "Hello"}}', False),
@@ -178,7 +178,7 @@ def check_malformed(session: Session) -> Iterator[Finding]:
         is_well = isinstance(answer, Answer) and (
             400 <= answer.status < 500 or (answer.is_success and not case.is_refused)
         )
-        found = f"{case.what}: the wrapper {answer.told}"
+        found = f"{case.what}: the wrapper {answer.description}"
         if not is_well and isinstance(answer, Answer) and answer.status >= 500:
             crashed = crashed or found  # refused all the same, and nothing happened
         elif not is_well:
@@ -187,4 +187,4 @@ def check_malformed(session: Session) -> Iterator[Finding]:
     if crashed is not None:
         yield warned("envelope.malformed", crashed)
         return
-    yield passed("envelope.malformed", f"{len(cases)} forms were told apart from a dispatch")
+    yield passed("envelope.malformed", f"{len(cases)} malformed requests were refused")

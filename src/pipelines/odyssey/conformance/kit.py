@@ -1,12 +1,12 @@
-"""The kit itself: plays the platform against a wrapper and says which rules of the contract it breaks."""
+"""The conformance kit: plays the platform for a wrapper and reports which rules of the contract it breaks."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from .access import AUTH_RULES, check_auth, check_ping
-from .disturbed import check_injected, check_retries, check_runs, check_slow
+from .auth import AUTH_RULES, check_auth, check_ping
 from .envelopes import check_malformed, check_proxy_urls, check_reading
-from .proxy import StandInProxy
+from .proxy import FakeProxy
+from .proxy_failures import check_injected, check_retries, check_runs, check_slow
 from .replies import check_answer, check_tool_calls
 from .report import Finding, Outcome, Report, in_order, skipped
 from .rules import RULES
@@ -66,10 +66,10 @@ def check_wrapper(
         report = check_wrapper(Wrapper(url="http://127.0.0.1:9100/dispatch", auth_value="Bearer secret"))
         assert report.ok, report.failed
     """
-    proxy = StandInProxy(make_world, host=proxy_host, port=proxy_port, url=proxy_url)
+    proxy = FakeProxy(make_world, host=proxy_host, port=proxy_port, url=proxy_url)
     with proxy.serving():
         session = Session(wrapper, proxy, options or Options())
-        findings = [finding for finding in _findings(session, only) if _is_told(finding, only)]
+        findings = [finding for finding in _findings(session, only) if _is_reported(finding, only)]
     return Report(findings=in_order(findings), dispatches=session.dispatches)
 
 
@@ -82,7 +82,7 @@ def _findings(session: Session, only: Sequence[str]) -> Iterable[Finding]:
         return
     yield from _ANSWER.run(session)
     for check in _CHECKS:
-        if not any(is_wanted(rule, only) for rule in check.rules):
+        if not any(is_selected(rule, only) for rule in check.rules):
             continue
         if check.needs_plain and not session.works:
             yield from (skipped(rule, NO_PLAIN) for rule in check.rules)
@@ -92,11 +92,11 @@ def _findings(session: Session, only: Sequence[str]) -> Iterable[Finding]:
             yield from check.run(session)
 
 
-def _is_told(finding: Finding, only: Sequence[str]) -> bool:
-    """What was asked for; and a failure without which nothing else could be looked at."""
+def _is_reported(finding: Finding, only: Sequence[str]) -> bool:
+    """Selected findings, and failures that keep all other checks from running."""
     is_basis = finding.rule in ("auth.accepted", "response.status") and finding.outcome is Outcome.FAILED
-    return is_basis or is_wanted(finding.rule, only)
+    return is_basis or is_selected(finding.rule, only)
 
 
-def is_wanted(rule: str, only: Sequence[str]) -> bool:
+def is_selected(rule: str, only: Sequence[str]) -> bool:
     return not only or any(rule.startswith(beginning) for beginning in only)

@@ -1,6 +1,6 @@
-"""The stand-in proxy: real HTTP, many runs, every request kept, disturbed where a check asks for it.
+"""A fake proxy over real HTTP: serves many runs, keeps every request, and fails where a check needs it.
 
-It answers more leniently than the platform: a call with a wrong token is kept and answered all the same, so
+It is more lenient than the platform: it also answers a call with a wrong token, so
 that one mistake of a wrapper is found once and not in every check.
 """
 
@@ -60,7 +60,7 @@ class SeenRequest:
 
     @property
     def what(self) -> tuple[str | None, str]:
-        """The same for a call and its repetition."""
+        """Equal for a call and its repetition."""
         return self.tool, json.dumps(self.arguments, sort_keys=True)
 
 
@@ -78,7 +78,7 @@ class Peer:
 
 
 @dataclass(kw_only=True, slots=True)
-class StandInRun:
+class FakeRun:
     jti: str
     token: str = field(repr=False)
     world: World
@@ -98,25 +98,25 @@ class StandInRun:
 
 
 #: What happens to a tool call instead of the world's answer; None lets the world answer. It may take long.
-Disturbance = Callable[[StandInRun, SeenRequest, Peer], ProxyReply | None]
+Disturbance = Callable[[FakeRun, SeenRequest, Peer], ProxyReply | None]
 
 
-class StandInProxy:
+class FakeProxy:
     def __init__(
         self, make_world: WorldMaker, *, host: str = "127.0.0.1", port: int = 0, url: str | None = None
     ) -> None:
         self._make_world = make_world
         self._lock = threading.Lock()
-        self._runs: dict[str, StandInRun] = {}
-        self._by_token: dict[str, StandInRun] = {}
+        self._runs: dict[str, FakeRun] = {}
+        self._by_token: dict[str, FakeRun] = {}
         self.mixed: list[str] = []  # every call that belongs to another run than it says
         #: Too large to be anything else: where it shows up, an envelope was passed on.
         self.canary = 7_000_000_000 + secrets.randbelow(1_000_000_000)
-        self._server = _Listening((host, port), _handler_of(self))
+        self._server = _QuietServer((host, port), _make_handler(self))
         self._url = (url or f"http://{host}:{self._server.server_address[1]}").rstrip("/")
 
     @contextmanager
-    def serving(self) -> Iterator["StandInProxy"]:
+    def serving(self) -> Iterator["FakeProxy"]:
         thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
         thread.start()
         try:
@@ -126,8 +126,8 @@ class StandInProxy:
             self._server.server_close()
             thread.join()
 
-    def open_run(self, disturb: Disturbance | None = None, *, is_decoy: bool = False) -> StandInRun:
-        run = StandInRun(
+    def open_run(self, disturb: Disturbance | None = None, *, is_decoy: bool = False) -> FakeRun:
+        run = FakeRun(
             jti=secrets.token_hex(16),
             token=f"conformance-{secrets.token_urlsafe(24)}",
             world=self._make_world(),
@@ -139,7 +139,7 @@ class StandInProxy:
             self._by_token[run.token] = run
         return run
 
-    def url_of(self, run: StandInRun) -> str:
+    def url_of(self, run: FakeRun) -> str:
         return f"{self._url}{PROXY_BASE}/runs/{run.jti}"
 
     def take(self, request: SeenRequest, peer: Peer) -> ProxyReply:
@@ -157,8 +157,8 @@ class StandInProxy:
         reply = run.disturb(run, request, peer) if run.disturb is not None else None
         return reply or self._answered(run, request)
 
-    def _run_of(self, request: SeenRequest) -> tuple[StandInRun | None, str]:
-        """By its path as the platform does; else by its token, for a call that lost its way."""
+    def _run_of(self, request: SeenRequest) -> tuple[FakeRun | None, str]:
+        """The run by its path, as on the platform; else by its token, for a call with a wrong path."""
         start = request.path.find(PROXY_BASE + "/")
         if start < 0:
             return self._by_token.get(request.token or ""), ""
@@ -168,7 +168,7 @@ class StandInProxy:
             return self._runs[parts[2]], "/" + parts[3]
         return self._by_token.get(request.token or ""), rest
 
-    def _kept(self, run: StandInRun, request: SeenRequest, tool: str | None) -> SeenRequest:
+    def _kept(self, run: FakeRun, request: SeenRequest, tool: str | None) -> SeenRequest:
         with self._lock:
             kept = replace(request, tool=tool, number=len(run.calls) + 1 if tool else 0)
             run.requests.append(kept)
@@ -179,7 +179,7 @@ class StandInProxy:
                 self.mixed.append(f"a call came to run {run.jti[:8]} after its dispatch had ended")
         return kept
 
-    def _answered(self, run: StandInRun, request: SeenRequest) -> ProxyReply:
+    def _answered(self, run: FakeRun, request: SeenRequest) -> ProxyReply:
         assert request.tool is not None
         arguments = request.arguments
         answered = run.world.answer(request.tool, arguments if isinstance(arguments, dict) else {})
@@ -201,7 +201,7 @@ class StandInProxy:
 
 
 def busy(status: int, code: str, retry_after_s: int) -> ProxyReply:
-    """A condition of the platform, worth a retry."""
+    """The reply for a temporary condition of the platform, which a wrapper should retry."""
     error = {"code": code, "message": "Wait and try again.", "retryable": True}
     return ProxyReply(status, {"error": error, "retryable": True}, {"Retry-After": str(retry_after_s)})
 
@@ -210,15 +210,15 @@ def _error(status: int, code: str, message: str) -> ProxyReply:
     return ProxyReply(status, {"error": {"code": code, "message": message}})
 
 
-class _Listening(ThreadingHTTPServer):
+class _QuietServer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """An agent that hangs up is something a check looks for, not an error of ours."""
+        """Silent: a check looks for agents that hang up."""
 
 
-def _handler_of(proxy: StandInProxy) -> type[BaseHTTPRequestHandler]:
+def _make_handler(proxy: FakeProxy) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
@@ -251,7 +251,7 @@ def _handler_of(proxy: StandInProxy) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(raw)
 
         def log_message(self, format: str, *arguments: Any) -> None:
-            """Quiet: the report says what came."""
+            """Silent: the report lists the requests."""
 
     return Handler
 

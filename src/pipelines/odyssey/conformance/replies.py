@@ -1,4 +1,4 @@
-"""Checks of the plain dispatch: what it answers, and what its tool calls look like."""
+"""Checks of the plain dispatch: the answer, and the form of its tool calls."""
 
 import json
 from collections.abc import Iterator
@@ -8,24 +8,24 @@ from .report import Finding, failed, not_observable, passed, skipped, warned
 from .session import NO_CALL, NO_PLAIN, Session, Visit
 from .wrapper import Answer
 
-MOST_TOLD = 3
+MOST_SHOWN = 3
 
 
 def check_answer(session: Session) -> Iterator[Finding]:
     """Sends the plain dispatch, which the other checks compare with."""
     session.plain = visit = session.visit()
     if not visit.ok:
-        yield failed("response.status", f"the wrapper {visit.answer.told}")
+        yield failed("response.status", f"the wrapper {visit.answer.description}")
         yield skipped("response.final_response", NO_PLAIN)
         yield skipped("response.shape", NO_PLAIN)
         return
-    yield passed("response.status", visit.answer.told)
+    yield passed("response.status", visit.answer.description)
     final = visit.reply.get("final_response")
     if isinstance(final, str) and final.strip():
         yield passed("response.final_response", f"{len(final)} characters")
     else:
         yield failed("response.final_response", _no_final_response(visit))
-    yield _shape(session, visit)
+    yield _check_shape(session, visit)
 
 
 def _no_final_response(visit: Visit) -> str:
@@ -33,19 +33,19 @@ def _no_final_response(visit: Visit) -> str:
         return f"final_response is {json.dumps(visit.reply['final_response'])[:60]}"
     if visit.reply:
         return f"the answer has no final_response, only {', '.join(list(visit.reply)[:5])}"
-    return "the answer is no JSON object"
+    return "the answer is not a JSON object"
 
 
-def _shape(session: Session, visit: Visit) -> Finding:
+def _check_shape(session: Session, visit: Visit) -> Finding:
     if session.options.reply_problems is None:
-        return skipped("response.shape", "no schema at hand: `pipelines odyssey conformance` has one")
+        return skipped("response.shape", "no schema was given: `pipelines odyssey conformance` has one")
     assert isinstance(visit.answer, Answer)
     problems = session.options.reply_problems(visit.answer.body, visit.answer.content_type)
-    told = "; ".join(problem for _, problem in problems[:MOST_TOLD])
+    text = "; ".join(problem for _, problem in problems[:MOST_SHOWN])
     if any(is_dropped for is_dropped, _ in problems):
-        return failed("response.shape", told)
+        return failed("response.shape", text)
     if problems:
-        return warned("response.shape", told)
+        return warned("response.shape", text)
     has = [name for name in ("messages", "metadata") if visit.reply.get(name) is not None]
     return passed("response.shape", " and ".join(has) or "neither messages nor metadata is sent")
 
@@ -65,12 +65,12 @@ def check_tool_calls(session: Session) -> Iterator[Finding]:
         return
     if not visit.run.others:
         yield passed("tools.path", ", ".join(dict.fromkeys(call.tool or "" for call in visit.calls)))
-    yield _bearer(visit)
-    yield _json_body(visit)
-    yield _unwrapped(session, visit)
+    yield _check_bearer(visit)
+    yield _check_json_body(visit)
+    yield _check_unwrapped(session, visit)
 
 
-def _bearer(visit: Visit) -> Finding:
+def _check_bearer(visit: Visit) -> Finding:
     wrong = [call for call in visit.calls if call.token != visit.run.token]
     if wrong:
         how = "without a token" if not wrong[0].token else "with something that is not this run's token"
@@ -78,7 +78,7 @@ def _bearer(visit: Visit) -> Finding:
     return passed("tools.bearer", f"{len(visit.calls)} calls")
 
 
-def _json_body(visit: Visit) -> Finding:
+def _check_json_body(visit: Visit) -> Finding:
     for call in visit.calls:
         arguments = call.arguments
         if not isinstance(arguments, dict):
@@ -91,10 +91,10 @@ def _json_body(visit: Visit) -> Finding:
     return passed("tools.json_body", f"{len(visit.calls)} calls")
 
 
-def _unwrapped(session: Session, visit: Visit) -> Finding:
+def _check_unwrapped(session: Session, visit: Visit) -> Finding:
     if str(session.proxy.canary) in visit.shown():
         return failed(
-            "tools.unwrapped", "latency_ms of the proxy's envelope is in what the agent returned or sent"
+            "tools.unwrapped", "latency_ms of the proxy's envelope appears in what the agent returned or sent"
         )
     tool_texts = [_text(message) for message in _messages(visit) if message.get("role") == "tool"]
     if any('"matched_rule_index"' in text or '"latency_ms"' in text for text in tool_texts):

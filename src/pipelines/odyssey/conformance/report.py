@@ -1,4 +1,4 @@
-"""What the conformance kit found: one finding per rule, and the report that holds them all."""
+"""The results of the conformance kit: one finding per rule, and the report of all findings."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""One visit of the kit to a wrapper: a dispatch is sent, and everything that can be seen of it is kept."""
+"""One visit of the kit to a wrapper: sends a dispatch, and keeps everything that can be observed."""
 
 import json
 import threading
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...wire.envelope import Envelope
-from .proxy import Disturbance, SeenRequest, StandInProxy, StandInRun
+from .proxy import Disturbance, FakeProxy, FakeRun, SeenRequest
 from .wrapper import Answer, NoAnswer, Wrapper, post
 
 DEFAULT_INSTRUCTION = "Please look up order 4521 and tell me its status."
@@ -36,7 +36,7 @@ class Visit:
     """A dispatch that has ended."""
 
     answer: Answer | NoAnswer
-    run: StandInRun
+    run: FakeRun
     went_elsewhere: bool  # meanwhile calls came that belong to another run
 
     @property
@@ -58,7 +58,7 @@ class Visit:
 
     @property
     def repeated(self) -> list[SeenRequest]:
-        """The run's first call and every other that says the same."""
+        """The run's first call and every call that equals it."""
         calls = self.calls
         return [call for call in calls if call.what == calls[0].what]
 
@@ -69,7 +69,7 @@ class Visit:
 
 
 class Session:
-    def __init__(self, wrapper: Wrapper, proxy: StandInProxy, options: Options) -> None:
+    def __init__(self, wrapper: Wrapper, proxy: FakeProxy, options: Options) -> None:
         self.wrapper = wrapper
         self.proxy = proxy
         self.options = options
@@ -111,7 +111,7 @@ class Session:
         sent = headers | (self.wrapper.auth if auth is None else auth)
         return post(self.wrapper, body, sent, timeout_s)
 
-    def _envelope(self, run: StandInRun, instruction: str) -> Envelope:
+    def _envelope(self, run: FakeRun, instruction: str) -> Envelope:
         number = int(run.jti[:6], 16) + 1
         return Envelope(
             run_id=number,

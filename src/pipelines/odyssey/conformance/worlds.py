@@ -1,4 +1,4 @@
-"""What the stand-in proxy's tools answer. A world belongs to one run."""
+"""The worlds behind the fake proxy's tools. Each run has its own."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
@@ -16,11 +16,11 @@ class World(Protocol):
     def answer(self, tool: str, arguments: dict[str, Any]) -> WorldReply: ...
 
     def argument_problem(self, tool: str, arguments: dict[str, Any]) -> str | None:
-        """Why the real proxy would refuse these arguments."""
+        """Why the real proxy would refuse these arguments, or None."""
         ...
 
     def tools(self) -> list[dict[str, Any]]:
-        """For agents that ask the proxy which tools there are."""
+        """The tools, for agents that list them."""
         ...
 
 
@@ -45,7 +45,7 @@ class ScriptedWorld:
         return WorldReply(200, {**arguments, "status": "ok"})
 
     def argument_problem(self, tool: str, arguments: dict[str, Any]) -> str | None:
-        """Without a schema only the most common mistake can be told."""
+        """Without a schema only the most common mistake can be recognised."""
         inside = [name for name in ("arguments", "args") if isinstance(arguments.get(name), dict | str)]
         if inside and set(arguments) <= _AROUND:
             return f"the arguments are wrapped in `{inside[0]}`"

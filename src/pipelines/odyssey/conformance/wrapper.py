@@ -1,4 +1,4 @@
-"""The wrapper under test, and one POST to it. No retries: what happens is what is reported."""
+"""The wrapper under test, and a POST to it, without retries."""
 
 import ssl
 from dataclasses import dataclass
@@ -42,14 +42,14 @@ class Answer(NamedTuple):
         return self.status in (401, 403)
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         quoted = " ".join(self.body[: QUOTED * 4].decode("utf-8", "replace").split())[:QUOTED]
         shown = "".join(c if c.isprintable() else "\ufffd" for c in quoted)
         return f"answered {self.status}" + (f" ({shown})" if shown and not self.is_success else "")
 
 
 class NoAnswer(NamedTuple):
-    told: str
+    description: str
     is_unreachable: bool = False
 
     @property
@@ -68,7 +68,7 @@ def url_problem(url: str) -> str | None:
         is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         is_usable = False
-    return None if is_usable else f"{url!r} is no http:// or https:// URL of an endpoint"
+    return None if is_usable else f"{url!r} is not an http:// or https:// URL of an endpoint"
 
 
 def post(

@@ -14,8 +14,8 @@ class OfflineClient:
         return self
 
     def create(self, *, messages: list[Any], model: str, **options: Any) -> Message:
-        asked, results = read(messages)
-        step = next_step(asked, results)
+        instruction, results = read(messages)
+        step = next_step(instruction, results)
         if isinstance(step, Call):
             block: Any = ToolUseBlock(
                 type="tool_use", id=f"toolu_{len(results)}", name=step.tool, input=step.arguments
@@ -35,18 +35,18 @@ class OfflineClient:
 
 def read(messages: list[Any]) -> tuple[str, list[Result]]:
     """What the user said last, and what the tools have answered since."""
-    asked = ""
+    instruction = ""
     names: dict[str, str] = {}
     results: list[Result] = []
     for message in messages:
         for block in blocks_of(message["content"]):
             if block["type"] == "text" and message["role"] == "user":
-                asked, results = block["text"], []
+                instruction, results = block["text"], []
             elif block["type"] == "tool_use":
                 names[block["id"]] = block["name"]
             elif block["type"] == "tool_result":
                 results.append(Result(names[block["tool_use_id"]], block["content"]))
-    return asked, results
+    return instruction, results
 
 
 def blocks_of(content: Any) -> list[dict[str, Any]]:

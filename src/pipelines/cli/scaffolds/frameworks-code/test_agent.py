@@ -20,8 +20,8 @@ with (HERE / "tasks.csv").open(newline="") as file:
 def test_task(task: dict[str, Any]) -> None:
     task = task | {"state": json.loads(task.get("state", "{}"))}
     with odyssey_run(tools_schema=TOOLS, **task) as run:
-        told = run.envelope
-        task_input = {"task_id": told.task_id, "user_instruction": told.user_instruction, "input": {}}
-        reply = run_code(task_input, proxy_url=told.odyssey_proxy_url, run_token=told.run_token)
+        text = run.envelope
+        task_input = {"task_id": text.task_id, "user_instruction": text.user_instruction, "input": {}}
+        reply = run_code(task_input, proxy_url=text.odyssey_proxy_url, run_token=text.run_token)
     verdict = run.verdict(reply)
     assert verdict.verdict == "PASS", verdict.reasoning

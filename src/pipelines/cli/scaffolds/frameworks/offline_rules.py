@@ -1,4 +1,4 @@
-"""What the offline model does, for every framework alike: rules over what was asked and what the tools said.
+"""The rules of the offline model, the same for every framework: what it does with an instruction and results.
 
 It stands in for a model so that tests need no key and no network. With a key, nothing here is used.
 """
@@ -23,9 +23,9 @@ class Result(NamedTuple):
     output: Any
 
 
-def next_step(asked: str, results: list[Result]) -> Call | str:
+def next_step(instruction: str, results: list[Result]) -> Call | str:
     """A tool to call, or the final answer."""
-    order = ORDER.search(asked)
+    order = ORDER.search(instruction)
     if order is None:
         return "Which order is it about? Please tell me its number."
     arguments = {"order_id": order[0]}
@@ -42,7 +42,7 @@ def next_step(asked: str, results: list[Result]) -> Call | str:
         return f"I cannot help with order {order[0]}: {str(message).rstrip('.')}."
     if last.tool == "refund_order":
         return f"I have refunded order {order[0]}."
-    if re.search(r"refund|money back", asked, re.IGNORECASE):
+    if re.search(r"refund|money back", instruction, re.IGNORECASE):
         return Call("refund_order", arguments)
     status = output.get("status") if isinstance(output, dict) else None
     return f"Order {order[0]} is {status or 'of unknown status'}."

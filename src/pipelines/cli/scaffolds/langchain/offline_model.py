@@ -17,8 +17,8 @@ class OfflineModel(BaseChatModel):
         return self
 
     def _generate(self, messages: list[BaseMessage], *args: Any, **options: Any) -> ChatResult:
-        asked, results = read(messages)
-        step = next_step(asked, results)
+        instruction, results = read(messages)
+        step = next_step(instruction, results)
         if isinstance(step, Call):
             call = {"name": step.tool, "args": step.arguments, "id": f"call_{len(results)}"}
             message = AIMessage(content="", tool_calls=[call])
@@ -29,11 +29,11 @@ class OfflineModel(BaseChatModel):
 
 def read(messages: list[BaseMessage]) -> tuple[str, list[Result]]:
     """What the user said last, and what the tools have answered since."""
-    asked = ""
+    instruction = ""
     results: list[Result] = []
     for message in messages:
         if isinstance(message, HumanMessage):
-            asked, results = str(message.text), []
+            instruction, results = str(message.text), []
         elif isinstance(message, ToolMessage):
             results.append(Result(message.name or "", message.content))
-    return asked, results
+    return instruction, results

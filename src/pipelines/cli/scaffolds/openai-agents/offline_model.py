@@ -13,8 +13,8 @@ class OfflineModel(Model):
     async def get_response(
         self, system_instructions: Any, input: Any, *args: Any, **kwargs: Any
     ) -> ModelResponse:
-        asked, results = read(input)
-        step = next_step(asked, results)
+        instruction, results = read(input)
+        step = next_step(instruction, results)
         output = tool_call(step, len(results)) if isinstance(step, Call) else message(step)
         return ModelResponse(output=[output], usage=Usage(), response_id=None)
 
@@ -26,17 +26,17 @@ def read(items: Any) -> tuple[str, list[Result]]:
     """What the user said last, and what the tools have answered since."""
     if isinstance(items, str):
         return items, []
-    asked = ""
+    instruction = ""
     names: dict[str, str] = {}
     results: list[Result] = []
     for item in items:
         if item.get("role") == "user":
-            asked, results = text_of(item["content"]), []
+            instruction, results = text_of(item["content"]), []
         elif item.get("type") == "function_call":
             names[item["call_id"]] = item["name"]
         elif item.get("type") == "function_call_output":
             results.append(Result(names[item["call_id"]], item["output"]))
-    return asked, results
+    return instruction, results
 
 
 def text_of(content: Any) -> str:

@@ -25,18 +25,18 @@ class Step(NamedTuple):
 
 
 def run(task_input: dict[str, Any], *, proxy_url: str, run_token: str) -> dict[str, Any]:
-    asked = task_input.get("user_instruction") or ""
+    instruction = task_input.get("user_instruction") or ""
     taken: list[Step] = []
-    step = next_step(asked, taken)
+    step = next_step(instruction, taken)
     while isinstance(step, Step):
         status, answer = call_tool(proxy_url, run_token, step.tool, step.arguments)
         taken.append(step._replace(status=status, answer=answer))
-        step = next_step(asked, taken)
+        step = next_step(instruction, taken)
     return {"final_response": step}
 
 
 def call_tool(proxy_url: str, run_token: str, tool: str, arguments: dict[str, Any]) -> tuple[int, Any]:
-    """The tool's status and its own answer. Only what the proxy calls temporary is asked again."""
+    """The tool's status and its own answer. Retries only what the proxy calls temporary."""
     request = urllib.request.Request(
         f"{proxy_url.rstrip('/')}/tools/{tool}",
         data=json.dumps(arguments).encode(),
@@ -59,9 +59,9 @@ def call_tool(proxy_url: str, run_token: str, tool: str, arguments: dict[str, An
     raise AssertionError("the last attempt has returned")
 
 
-def next_step(asked: str, taken: list[Step]) -> Step | str:
+def next_step(instruction: str, taken: list[Step]) -> Step | str:
     """The agent's mind: a tool to call, or the final answer."""
-    order = ORDER.search(asked)
+    order = ORDER.search(instruction)
     if order is None:
         return "Which order is it about? Please tell me its number."
     if not taken:
@@ -73,7 +73,7 @@ def next_step(asked: str, taken: list[Step]) -> Step | str:
         return f"I cannot help with order {order[0]}: {reason(last.answer)}."
     if last.tool == "refund_order":
         return f"I have refunded order {order[0]}."
-    if re.search(r"refund|money back", asked, re.IGNORECASE):
+    if re.search(r"refund|money back", instruction, re.IGNORECASE):
         return Step("refund_order", {"order_id": order[0]})
     return f"Order {order[0]} is {last.answer.get('status', 'of unknown status')}."
 

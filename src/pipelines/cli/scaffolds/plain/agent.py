@@ -36,12 +36,12 @@ def call(step: Step) -> Step:
         return step._replace(status=failed.status, answer=failed.response)
 
 
-def next_step(asked: str, taken: list[Step]) -> Step | str:
+def next_step(instruction: str, taken: list[Step]) -> Step | str:
     """The agent's mind: a tool to call, or the final answer.
 
     The system prompt of a model goes here as `envelope.system_prompt("You are …")`: evals may add to it.
     """
-    order = ORDER.search(asked)
+    order = ORDER.search(instruction)
     if order is None:
         return "Which order is it about? Please tell me its number."
     if not taken:
@@ -53,7 +53,7 @@ def next_step(asked: str, taken: list[Step]) -> Step | str:
         return f"I cannot help with order {order[0]}: {reason(last.answer)}."
     if last.tool == "refund_order":
         return f"I have refunded order {order[0]}."
-    if re.search(r"refund|money back", asked, re.IGNORECASE):
+    if re.search(r"refund|money back", instruction, re.IGNORECASE):
         return Step("refund_order", {"order_id": order[0]})
     return f"Order {order[0]} is {last.answer.get('status', 'of unknown status')}."
 

@@ -19,8 +19,8 @@ class OfflineModel(Model):
         raise NotImplementedError("the offline model has no structured output")
 
     async def stream(self, messages: Any, *args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:
-        asked, results = read(messages)
-        step = next_step(asked, results)
+        instruction, results = read(messages)
+        step = next_step(instruction, results)
         yield {"messageStart": {"role": "assistant"}}
         if isinstance(step, Call):
             use = {"name": step.tool, "toolUseId": f"tool_{len(results)}"}
@@ -35,16 +35,16 @@ class OfflineModel(Model):
 
 def read(messages: Any) -> tuple[str, list[Result]]:
     """What the user said last, and what the tools have answered since."""
-    asked = ""
+    instruction = ""
     names: dict[str, str] = {}
     results: list[Result] = []
     for message in messages:
         for block in message["content"]:
             if "text" in block and message["role"] == "user":
-                asked, results = block["text"], []
+                instruction, results = block["text"], []
             elif "toolUse" in block:
                 names[block["toolUse"]["toolUseId"]] = block["toolUse"]["name"]
             elif "toolResult" in block:
                 result = block["toolResult"]
                 results.append(Result(names[result["toolUseId"]], result["content"]))
-    return asked, results
+    return instruction, results

@@ -109,7 +109,7 @@ def _guard(rule: Rule, form: r.Guard, plan: OpenPlan) -> None:
             value = replies.value_of(asked.answer.value)
         else:
             place = max(place, plan.place_after({kind} if kind is not None else (), latest))
-            value = replies.unchanged(plan, kind, place)
+            value = replies.unchanged_value(plan, kind, place)
         returned = with_note({"return": value}, rule, answers=True)
         step = with_note({"if": need.negated(), "then": [returned]}, rule)
     status = asked.answer.status if isinstance(asked.answer, r.Refusal) else None

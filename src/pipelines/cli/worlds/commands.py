@@ -1,0 +1,248 @@
+"""`pipelines worlds`: one shared world for an agent's tools, reviewed; then proved rows, and a dataset."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from pipelines.cli.options import Json, with_server
+
+if TYPE_CHECKING:
+    from pipelines.cli.client import Server
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    help="Generate tasks from an agent's tools: one shared world, and rows that are verified on it.",
+)
+Number = Annotated[int, typer.Argument(help="The session's number.", metavar="SESSION", min=1)]
+Revision = Annotated[
+    int | None, typer.Option(min=1, help="Only if the world still has this revision.", show_default=False)
+]
+
+MaxCost = Annotated[
+    float | None,
+    typer.Option(help="Limit on the cost of the author's model, in dollars.", show_default=False),
+]
+MaxTokens = Annotated[int | None, typer.Option(min=1, help="The same limit in tokens.", show_default=False)]
+
+
+@app.command(name="new")
+@with_server
+def new_command(
+    server: "Server",
+    agent: Annotated[str, typer.Option(help="The agent whose tools to use: its id, name or folder.")],
+    name: Annotated[str | None, typer.Option(help="Name of the dataset. [default: the agent's name]")] = None,
+    size: Annotated[
+        Literal["compact", "standard", "rich"], typer.Option(help="About 6, 12 or 20 entities of each type.")
+    ] = "standard",
+    bucket: Annotated[
+        list[str] | None,
+        typer.Option(help='"NAME:ROWS" or "NAME:ROWS:THEME". Repeatable. [default: chosen for you]'),
+    ] = None,
+    instructions: Annotated[
+        str | None, typer.Option(help="A description of the world that you want.")
+    ] = None,
+    behavior: Annotated[
+        str | None, typer.Option(help="The backend's rules, or a file of them; they apply to every row.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same world.")] = None,
+    now: Annotated[str | None, typer.Option(help="The time in the world. [default: noon today]")] = None,
+    author: Annotated[
+        Literal["embedded", "model"], typer.Option(help="Who writes the world; `embedded` needs no model.")
+    ] = "embedded",
+    max_cost_usd: MaxCost = None,
+    max_model_tokens: MaxTokens = None,
+    as_json: Json = False,
+) -> None:
+    """Generate a world for an agent's tools, and show it with its advisories."""
+    from pipelines.cli.worlds.sessions import NewWorld, open_world
+
+    new_world = NewWorld(
+        agent=agent,
+        name=name,
+        size=size,
+        buckets=tuple(bucket or ()),
+        instructions=instructions,
+        behavior=behavior,
+        seed=seed,
+        now=now,
+        author=author,
+        max_cost_usd=max_cost_usd,
+        max_model_tokens=max_model_tokens,
+    )
+    open_world(server, new_world, as_json=as_json)
+
+
+@app.command(name="ls")
+@with_server
+def list_command(server: "Server", as_json: Json = False) -> None:
+    """List the sessions, newest first."""
+    from pipelines.cli.output.world_report import print_sessions
+
+    print_sessions(server, as_json=as_json)
+
+
+@app.command(name="show")
+@with_server
+def show_command(
+    server: "Server",
+    session: Number,
+    type: Annotated[str | None, typer.Option(help="Show every entity of this type.")] = None,
+    revisions: Annotated[
+        bool, typer.Option("--revisions", help="Show what was changed, and by whom.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Show a session: its world, its advisories and the state of its rows."""
+    from pipelines.cli.output.world_report import print_revisions, print_session
+
+    if revisions:
+        print_revisions(server, session, as_json=as_json)
+    else:
+        print_session(server, session, only=type, as_json=as_json)
+
+
+@app.command(name="refine")
+@with_server
+def refine_command(
+    server: "Server",
+    session: Number,
+    prompt: Annotated[
+        str | None, typer.Argument(help='The change, such as "add 3 cancelled orders".')
+    ] = None,
+    fix: Annotated[
+        int | None,
+        typer.Option(min=1, help="Instead: apply the fix of this advisory, by its number in `show`."),
+    ] = None,
+    revision: Revision = None,
+    as_json: Json = False,
+) -> None:
+    """Change the world with a sentence. Everything else stays as it is."""
+    from pipelines.cli.worlds.sessions import refine_world
+
+    refine_world(server, session, prompt, fix=fix, revision=revision, as_json=as_json)
+
+
+@app.command(name="regenerate")
+@with_server
+def regenerate_command(
+    server: "Server",
+    session: Number,
+    row: Annotated[int | None, typer.Option(min=1, help="Instead: replace this row.")] = None,
+    bucket: Annotated[str | None, typer.Option(help="Instead: replace all rows of this bucket.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed of the new world. [default: another one]")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Generate the world again; once there are rows, a row or a bucket."""
+    from pipelines.cli.worlds.sessions import regenerate_part
+
+    regenerate_part(server, session, row=row, bucket=bucket, seed=seed, as_json=as_json)
+
+
+@app.command(name="paste")
+@with_server
+def paste_command(
+    server: "Server",
+    session: Number,
+    file: Annotated[Path, typer.Argument(help="An initial_state as JSON; - is standard input.")],
+    revision: Revision = None,
+    as_json: Json = False,
+) -> None:
+    """Replace the world with your own. All of it is checked."""
+    from pipelines.cli.worlds.sessions import paste_world
+
+    paste_world(server, session, file, revision=revision, as_json=as_json)
+
+
+@app.command(name="undo")
+@with_server
+def undo_command(server: "Server", session: Number, as_json: Json = False) -> None:
+    """Undo the latest change of the world that is not undone yet."""
+    from pipelines.cli.worlds.sessions import undo_change
+
+    undo_change(server, session, as_json=as_json)
+
+
+@app.command(name="continue")
+@with_server
+def continue_command(
+    server: "Server",
+    session: Number,
+    revision: Revision = None,
+    wait: Annotated[bool, typer.Option(help="Wait for the rows and show them.")] = True,
+    as_json: Json = False,
+) -> None:
+    """Freeze the world and generate its rows. Each row is verified before it is kept."""
+    from pipelines.cli.worlds.sessions import continue_session
+
+    continue_session(server, session, revision=revision, waits=wait, as_json=as_json)
+
+
+@app.command(name="resume")
+@with_server
+def resume_command(
+    server: "Server",
+    session: Number,
+    max_cost_usd: MaxCost = None,
+    max_model_tokens: MaxTokens = None,
+    as_json: Json = False,
+) -> None:
+    """Continue buckets that have too few rows, with a new model budget if you give one."""
+    from pipelines.cli.worlds.sessions import resume
+
+    budget = {"max_cost_usd": max_cost_usd, "max_model_tokens": max_model_tokens}
+    resume(server, session, budget, as_json=as_json)
+
+
+@app.command(name="rows")
+@with_server
+def rows_command(
+    server: "Server",
+    session: Number,
+    bucket: Annotated[str | None, typer.Option(help="Only rows of this bucket: its name or number.")] = None,
+    rejected: Annotated[bool, typer.Option("--rejected", help="Show rejected drafts, and why.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Show calls and oracles, with long values in full.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Show the rows: what the user asks, what counts as right, and the calls that verify it."""
+    from pipelines.cli.output.world_rows import print_rows_of
+
+    print_rows_of(server, session, bucket=bucket, rejected=rejected, full=full, as_json=as_json)
+
+
+@app.command(name="drop")
+@with_server
+def drop_command(
+    server: "Server",
+    session: Number,
+    row: Annotated[list[int] | None, typer.Option(min=1, help="A row. Repeatable.")] = None,
+    bucket: Annotated[str | None, typer.Option(help="All rows of this bucket: its name or number.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Remove rows before they become a dataset."""
+    from pipelines.cli.worlds.sessions import drop
+
+    drop(server, session, rows=tuple(row or ()), bucket=bucket, as_json=as_json)
+
+
+@app.command(name="finalize")
+@with_server
+def finalize_command(server: "Server", session: Number, as_json: Json = False) -> None:
+    """Turn the rows into a dataset. Every task starts from the frozen world."""
+    from pipelines.cli.worlds.sessions import finalize
+
+    finalize(server, session, as_json=as_json)
+
+
+@app.command(name="abandon")
+@with_server
+def abandon_command(server: "Server", session: Number, as_json: Json = False) -> None:
+    """End a session without a dataset."""
+    from pipelines.cli.worlds.sessions import abandon
+
+    abandon(server, session, as_json=as_json)
