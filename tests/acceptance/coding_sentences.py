@@ -59,8 +59,8 @@ USERS: dict[str, Said] = {
     "put scenario_ref and overrides in a CSV": Said(
         (OWN_PARTS,),
         "core/coding/coding_tasks.py",
-        'if is_given(axes, "setup_command"):',
-        'if is_given(axes, "setup_commands"):',
+        'if has_axis(axes, "setup_command"):',
+        'if has_axis(axes, "setup_commands"):',
     ),
     "run a code agent over it and see the diff": Said(
         (f"{PAGES}::test_a_run_shows_its_three_results_its_scorers_and_its_change",),
@@ -80,8 +80,8 @@ USERS: dict[str, Said] = {
     "see the verdict": Said(
         (f"{FLOW}::test_a_change_that_passes_its_scorers_passes_and_no_change_fails",),
         "core/verdict/scorers.py",
-        "found = [_finding(result) for result in gating(results)]",
-        "found = [_finding(result) for result in gating(results) if result.passed]",
+        "found = [_finding(result) for result in gating_results(results)]",
+        "found = [_finding(result) for result in gating_results(results) if result.passed]",
     ),
     "score stored diffs again with changed scorers": Said(
         (AGAIN,),
@@ -92,9 +92,9 @@ USERS: dict[str, Said] = {
     "without running the agent again": Said(
         (AGAIN,),
         "engine/judging/rescore.py",
-        "wanted = await _scenario(platform, org_id, run, scenario, scorers)",
+        "wanted = await _scenario_to_score(platform, org_id, run, scenario, scorers)",
         "left = left._replace(diff=replace(left.diff, patch=''))\n"
-        "    wanted = await _scenario(platform, org_id, run, scenario, scorers)",
+        "    wanted = await _scenario_to_score(platform, org_id, run, scenario, scorers)",
     ),
     "import Harbor's folders, each proved: the reference passes": Said(
         (PROVED,),
@@ -116,7 +116,7 @@ USERS: dict[str, Said] = {
     ),
     "see a table of what was refused and why": Said(
         (f"{COMMANDS}::test_rows_are_read_where_their_repositories_are",),
-        "cli/coding/proving.py",
+        "cli/coding/import_tasks.py",
         "for reason in each.reasons:",
         "for reason in ():",
     ),
@@ -492,7 +492,7 @@ CONTRACT: dict[str, Said] = {
     "a scenario is made, read, changed and deleted over HTTP": Said(
         (f"{FLOW}::test_scenarios_are_made_listed_changed_and_deleted",),
         "engine/coding/edit_coding_scenarios.py",
-        "    if not await platform.database.write(delete):\n        raise _no_such(ref)",
+        "    if not await platform.database.write(delete):\n        raise _not_found(ref)",
         "    pass",
     ),
     "workspace_seed: git at a ref": Said(
@@ -541,8 +541,8 @@ CONTRACT: dict[str, Said] = {
     "three results: run, scorers, verdict": Said(
         (f"{FLOW}::test_what_an_agent_did_before_it_failed_is_there_and_graded",),
         "engine/coding/run_workspace.py",
-        "    if isinstance(collected, _Collected):\n        texts",
-        "    if isinstance(collected, _Collected) and outcome.error is None:\n        texts",
+        "    if isinstance(collected, _AgentChanges):\n        texts",
+        "    if isinstance(collected, _AgentChanges) and outcome.error is None:\n        texts",
     ),
     "timeout_s is 1 to 3600": Said(
         (f"{SCENARIO}::test_everything_wrong_is_told_at_once",),

@@ -154,7 +154,7 @@ async def test_of_two_workers_at_the_edge_one_is_refused(
         *[models.ask(asker, question(number)) for number, (models, _, _) in enumerate(sides)],
         return_exceptions=True,
     )
-    assert sorted(type(result).__name__ for result in results) == ["Asked", "BudgetExceeded"]
+    assert sorted(type(result).__name__ for result in results) == ["BudgetExceeded", "CheckedAnswer"]
     assert sum(len(model.asked) for _, model, _ in sides) == 1, "at most one request over"
     assert [batch for _, _, heard in sides for batch in heard] == [batch_id]
 

@@ -129,7 +129,7 @@ REFUSED: dict[str, tuple[JsonObject, list[tuple[str, str]]]] = {
     "neither URL nor command": (endpoint("mcp_server", {}), [("/config", "neither `url` nor `command`")]),
     "arguments of a URL": (
         endpoint("mcp_server", MCP | {"args": ["x"]}),
-        [("/config/args", "goes with `command`")],
+        [("/config/args", "is for `command`")],
     ),
     "auth of a command": (
         endpoint("mcp_server", {"command": "x"}, auth={"type": "bearer", "credential": "K"}),
@@ -149,7 +149,7 @@ REFUSED: dict[str, tuple[JsonObject, list[tuple[str, str]]]] = {
     ),
     "code without source": (
         endpoint("code", {"functions": "def a(): ..."}),
-        [("/config", "has no source"), ("/config/functions", "must be names")],
+        [("/config", "has no source"), ("/config/functions", "must be a list of function names")],
     ),
     "code given twice": (
         endpoint("code", {"source": "x", "zip": "eA=="}),
@@ -162,7 +162,7 @@ REFUSED: dict[str, tuple[JsonObject, list[tuple[str, str]]]] = {
         [
             ("/config/env_vars/PATH", "set by the platform"),
             ("/config/env_vars/B", "never its value"),
-            ("/config/allow_hosts/0", "no host name"),
+            ("/config/allow_hosts/0", "is not a host name"),
         ],
     ),
     "files that are no texts": (

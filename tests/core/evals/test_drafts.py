@@ -130,7 +130,7 @@ def test_a_threshold_makes_a_case_on_each_side_of_it_with_what_was_seen():
         {"/amount": {"at_most": 50.0}},
         {"/amount": {"at_least": 51.0}},
     ]
-    assert any("decision is separated by amount (up to 50, from 51 on" in note for note in below.notes)
+    assert any("decision depends on amount (up to 50, from 51 on" in note for note in below.notes)
     assert [(d.kind, given_to(d)["amount"]) for d in typical] == [("recurring", 26), ("recurring", 76)]
 
 
