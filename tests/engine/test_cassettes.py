@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -25,7 +24,6 @@ from pipelines.storage.agents import cassettes as stored
 from pipelines.storage.database.connection import transaction
 from pipelines.storage.database.database import Database
 from pipelines.storage.database.postgres_store import PostgresConnection, PostgresStore
-from pipelines.storage.database.store import Store
 from pipelines.wire.errors import CassetteMiss
 from private_postgres import Cluster
 
@@ -35,11 +33,9 @@ SECRET = "staging-key-7c21f0"
 
 
 @pytest.fixture
-async def database(store: Store, anyio_backend: str) -> AsyncIterator[Database]:
-    database = Database(store)
+async def database(database: Database) -> Database:
     await database.write(lambda connection: [add_org(connection, name, NOW) for name in ("one", "two")])
-    yield database
-    await database.close()
+    return database
 
 
 @pytest.fixture

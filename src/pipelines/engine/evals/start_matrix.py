@@ -39,7 +39,7 @@ from pipelines.engine.models.ask_model_for_reply import refuse_without_model
 from pipelines.engine.platform import Platform
 from pipelines.storage.agents import agents
 from pipelines.storage.agents.agents import Agent
-from pipelines.storage.evals import eval_scenarios, evals
+from pipelines.storage.evals import eval_outcomes, eval_scenarios, evals
 from pipelines.storage.evals.eval_scenarios import ListedScenario, StoredScenario
 from pipelines.storage.evals.evals import Matrix, NewMatrix
 from pipelines.storage.runs import batches
@@ -170,7 +170,7 @@ async def add_runs_to_cell(
     to_run, asked = await platform.database.read(
         lambda connection: (
             datasets.tasks_to_run_by_id(connection, org_id=org_id, task_ids=ids),
-            evals.last_repeats(connection, batch_id=matrix.batch_id, task_ids=ids),
+            eval_outcomes.last_repeats(connection, batch_id=matrix.batch_id, task_ids=ids),
         )
     )
     by_id = {task.id: task for task in to_run}
@@ -383,7 +383,7 @@ async def _baselines(
     (scenario_id,) = asked.scenario_ids
     return await platform.database.read(
         partial(
-            evals.baseline_runs,
+            eval_outcomes.baseline_runs,
             org_id=org_id,
             scenario_id=scenario_id,
             scenario_version=checked.scenarios[scenario_id].version,

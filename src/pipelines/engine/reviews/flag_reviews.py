@@ -27,8 +27,9 @@ from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.engine.platform import Platform
 from pipelines.processes.pool import Job
 from pipelines.storage.database.connection import Connection
-from pipelines.storage.evals import eval_scenarios, evals, review_marks, review_queue, reviews
-from pipelines.storage.evals.evals import EvalOutcome, Matrix
+from pipelines.storage.evals import eval_outcomes, eval_scenarios, evals, review_marks, review_queue, reviews
+from pipelines.storage.evals.eval_outcomes import EvalOutcome
+from pipelines.storage.evals.evals import Matrix
 from pipelines.storage.evals.review_marks import Mark
 from pipelines.storage.evals.review_queue import AUDIT_PREFIX
 from pipelines.storage.evals.reviews import Review
@@ -135,7 +136,7 @@ def _store_flags(
 
 def fingerprint_of(connection: Connection, org_id: int, run_ids: Sequence[int]) -> str:
     """What most runs of a cell were run on; an agent may tell another model with each answer."""
-    outputs = evals.outputs_of_runs(connection, org_id=org_id, run_ids=run_ids)
+    outputs = eval_outcomes.outputs_of_runs(connection, org_id=org_id, run_ids=run_ids)
     counted = Counter(output.fingerprint for output in outputs)
     return max(sorted(counted), key=lambda name: counted[name]) if counted else ""
 
@@ -298,7 +299,7 @@ def _store_audits(
 ) -> None:
     reason = f"drawn for the audit sample of {settings.audit_share:.3g}"
     for run_id in run_ids:
-        outcome = evals.outcome_of_run(connection, org_id=matrix.org_id, run_id=run_id)
+        outcome = eval_outcomes.outcome_of_run(connection, org_id=matrix.org_id, run_id=run_id)
         if outcome is not None:
             store_audit(platform, connection, outcome, settings, reason)
 

@@ -11,7 +11,7 @@ from pipelines.engine.platform import Platform
 from pipelines.engine.reviews.flag_reviews import fingerprint_of, flags_in_report, store_audit, store_flag
 from pipelines.engine.reviews.read_reviews import Caller, review_items, review_json
 from pipelines.storage.database.connection import Connection
-from pipelines.storage.evals import evals, review_marks, review_queue, reviews
+from pipelines.storage.evals import eval_outcomes, evals, review_marks, review_queue, reviews
 from pipelines.storage.evals.evals import Matrix
 from pipelines.storage.evals.reviews import Review
 from pipelines.storage.runs import runs
@@ -97,7 +97,7 @@ def item_of_run(
     reason: str,
 ) -> tuple[Review, bool]:
     """The item about one ended run, and whether it is new: a run has at most one."""
-    outcome = evals.outcome_of_run(connection, org_id=caller.org_id, run_id=run_id)
+    outcome = eval_outcomes.outcome_of_run(connection, org_id=caller.org_id, run_id=run_id)
     if outcome is not None:
         return store_audit(platform, connection, outcome, settings, reason, reviewer=caller.reviewer)
     item = review_queue.run_to_review(

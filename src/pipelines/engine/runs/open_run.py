@@ -86,6 +86,7 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
             passthrough=asked.passthrough.mode,
             cassette=asked.passthrough.cassette,
             created_at=created,
+            started_at=created,
             expires_at=later(platform.database.time(connection, created), platform.manual_run_ttl_s),
             rules_version=authored_rules.rules_version(connection, task.dataset_id),
         )

@@ -25,7 +25,8 @@ from pipelines.server.api.common import (
 from pipelines.server.api.evals.eval_scenarios import RiskLevel
 from pipelines.server.api.schemas import bodies
 from pipelines.storage.database.paging import Filter
-from pipelines.storage.evals.evals import BASELINE, eval_runs
+from pipelines.storage.evals.eval_outcomes import eval_runs
+from pipelines.storage.evals.evals import BASELINE
 from pipelines.wire.names import RunStatus
 
 router = APIRouter(prefix="/api/v1/eval/runs", tags=["eval library"])

@@ -21,7 +21,8 @@ from pipelines.server.service.housekeeping import prune_now, would_prune
 from pipelines.server.service.sandboxes import code_folder, environments_folder
 from pipelines.storage.accounts.keys import is_only_org
 from pipelines.storage.database.connection import Connection
-from pipelines.storage.runs.batches import counts_of_batch, signs_of_workers, unfinished_batches
+from pipelines.storage.runs.batches import counts_of_batch, unfinished_batches
+from pipelines.storage.runs.workers import signs_of_workers
 from pipelines.wire.errors import StorageUnavailable
 
 router = APIRouter()
