@@ -1,6 +1,5 @@
 """Maps errors to HTTP statuses and answers them in one JSON shape."""
 
-import logging
 from typing import NamedTuple
 
 import orjson
@@ -14,8 +13,6 @@ from pipelines.core.text.problems import Problem, Refused
 from pipelines.wire import errors
 from pipelines.wire.errors import OdysseyError
 from pipelines.wire.names import API_V1
-
-log = logging.getLogger(__name__)
 
 STATUS: dict[type[OdysseyError], int] = {
     errors.BadRequest: 400,

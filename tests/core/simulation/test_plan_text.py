@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from pipelines.core.simulation.plan_text import (
     parse_plans_text,
     plan_as_yaml,
-    plans_as_yaml,
     read_plans_text,
 )
 from pipelines.core.text.problems import Refused
@@ -141,5 +140,4 @@ json = st.recursive(
 
 @given(st.dictionaries(texts, json, min_size=1, max_size=3))
 def test_what_is_written_is_read_as_it_was(bodies):
-    assert read_plans_text(plans_as_yaml(bodies)).bodies == bodies
     assert read_plans_text(plan_as_yaml(bodies)).bodies == bodies

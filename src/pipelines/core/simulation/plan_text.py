@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pipelines.core.simulation.language import Origin, Plan, parse_plan
 from pipelines.core.text.json_text import Json, pointer
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.core.text.yaml_text import YamlText, as_yaml, entries_as_yaml, has_odd_brackets, read_yaml
+from pipelines.core.text.yaml_text import YamlText, as_yaml, has_odd_brackets, read_yaml
 
 MAX_TEXT_BYTES = 1 << 20
 
@@ -73,11 +73,6 @@ def _key_complaint(key: str) -> tuple[str, str] | None:
     if not has_odd_brackets(key):
         return None
     return f"`{key}` is only part of an expression", "put an expression with a comma inside {…} in quotes"
-
-
-def plans_as_yaml(bodies: Mapping[str, Json]) -> str:
-    """A whole file of plans, one after the other with a line between."""
-    return entries_as_yaml(bodies)
 
 
 def plan_as_yaml(body: Json) -> str:

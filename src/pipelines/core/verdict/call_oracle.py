@@ -5,7 +5,6 @@ from pipelines.core.oracles.expected_calls import CHECK, ExpectedCall, ExpectedC
 from pipelines.core.oracles.paths import path_text
 from pipelines.core.oracles.trace import EvidenceRow
 from pipelines.core.oracles.wording import calls_text, expectation_text, format_value, join_words, times
-from pipelines.core.text.json_text import Json
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.verdict import FailureMode, Finding, broken, held
 
@@ -83,13 +82,6 @@ def _count_finding(call: ExpectedCall, rows: tuple[EvidenceRow, ...]) -> Finding
     is_short = isinstance(least, (int, float)) and len(hits) < least
     mode = FailureMode.INCOMPLETE if is_short else FailureMode.WRONG_ACTION
     return broken(CHECK, mode, says, hits)
-
-
-def _range(count: Json) -> str:
-    if not isinstance(count, dict):
-        return f"exactly {times(count)}" if isinstance(count, int) else format_value(count)
-    words = {"$gte": "at least", "$lte": "at most"}
-    return " and ".join(f"{words[name]} {format_value(limit)}" for name, limit in count.items()) + " times"
 
 
 def _order_finding(must: tuple[ExpectedCall, ...], rows: tuple[EvidenceRow, ...]) -> Finding:

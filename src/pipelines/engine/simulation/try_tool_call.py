@@ -28,14 +28,14 @@ from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.core.text.problems import Refused
 from pipelines.core.tools.failure_rules import RuleProgress, chance_of
 from pipelines.core.tools.tools_schema import Tool
-from pipelines.engine.find import find_agent
+from pipelines.engine.find import find_agent, task_in
 from pipelines.engine.live.live_runs import MOST_READING_S
 from pipelines.engine.live.time_limit import has_time
 from pipelines.engine.platform import Platform
 from pipelines.storage.agents.authored_rules import rules_now
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.tasks import datasets
-from pipelines.wire.errors import AskFailed, NotFound
+from pipelines.wire.errors import AskFailed
 from pipelines.wire.names import MAX_BODY_BYTES
 
 SCRATCH = "a call that was tried"  # what ids and chance are drawn under
@@ -81,9 +81,7 @@ async def scratch_of_task(platform: Platform, org_id: int, task_id: int) -> Scra
     """The world that a task starts from, with its behaviour text."""
 
     def read(connection: Connection) -> Scratch:
-        task = datasets.task_by_id(connection, org_id=org_id, task_id=task_id)
-        if task is None:
-            raise NotFound(f"There is no task {task_id}.")
+        task = task_in(connection, org_id, task_id)
         seed = datasets.whole_seed(connection, task)
         rules = rules_now(connection, task.dataset_id, seed.behavior_instructions)
         return Scratch(seed.initial_state, seed.behavior_instructions, seed.now, rules, seed.rules)

@@ -15,9 +15,7 @@ from pipelines.core.evals.scenarios.overload import noise
 from pipelines.core.evals.scenarios.readable import count_tokens, first_tokens, user_message
 from pipelines.core.evals.scenarios.scenario import Scenario
 from pipelines.core.evals.scenarios.variation import (
-    BUILTIN,
     DEFAULT_INTENSITY,
-    PLACEBO,
     Variation,
     fill_placeholders,
     placeholders,
@@ -98,21 +96,6 @@ def inject(
         delivery=delivery,
         text=text,
         text_hash=text_hash(text),
-    )
-
-
-def placebo_of(injection: Injection, scenario: Scenario, *, rng_seed: int | str = 0) -> Injection:
-    """Harmless text of the same length, in the same place, as the injection it is compared with."""
-    control = BUILTIN[PLACEBO]
-    wording = injection.wording % len(control.at(injection.intensity))
-    return inject(
-        control,
-        scenario,
-        intensity=injection.intensity,
-        wording=wording,
-        delivery=injection.delivery,
-        rng_seed=rng_seed,
-        like=injection,
     )
 
 
