@@ -310,8 +310,14 @@ class InProcessRun:
         payload = read_event(body)
         text = event_time(payload) or datetime.now(UTC)
         sequence = self._live.sequence + 1
-        blank = TraceRow(1, sequence, event_type, *[None] * (len(TraceRow._fields) - 3))  # type: ignore[arg-type]
-        row = blank._replace(actor_id=actor_id, occurred_at=_timestamp(text), payload=text_of(payload))
+        row = TraceRow(
+            1,
+            sequence,
+            event_type,
+            actor_id=actor_id,
+            occurred_at=_timestamp(text),
+            payload=text_of(payload),
+        )
         self._live.fold(row)
         self._rows.append(row)
         return HttpReply(200, {}, dumps({"accepted": True, "sequence": sequence, "event_type": event_type}))

@@ -119,7 +119,7 @@ def is_error_reply(response: Json) -> bool:
 
 
 def event_row(sequence: int, kind: str, payload: JsonObject, at: str) -> TraceRow:
-    return _blank(sequence, kind)._replace(occurred_at=at, payload=dumps(payload).decode())
+    return TraceRow(0, sequence, kind, occurred_at=at, payload=dumps(payload).decode())
 
 
 def _rows(entry: Entry, numbers: Iterator[int]) -> Iterator[TraceRow]:
@@ -132,8 +132,13 @@ def _rows(entry: Entry, numbers: Iterator[int]) -> Iterator[TraceRow]:
 
 def _call_row(sequence: int, call: TranscriptCall, outcome: CallOutcome | None, at: str) -> TraceRow:
     arguments = dumps(call.arguments).decode() if isinstance(call.arguments, dict) else None
-    row = _blank(sequence, TOOL_CALL)._replace(
-        tool_name=call.name.replace("\0", "\ufffd"), arguments=arguments, occurred_at=at
+    row = TraceRow(
+        0,
+        sequence,
+        TOOL_CALL,
+        tool_name=call.name.replace("\0", "\ufffd"),
+        arguments=arguments,
+        occurred_at=at,
     )
     if outcome is None:  # nobody may hold it against the agent that a reply was not recorded
         return row._replace(source=Source.TRANSPORT_ERROR.value, error_code=OUTCOME_UNKNOWN)
@@ -150,10 +155,6 @@ def _call_row(sequence: int, call: TranscriptCall, outcome: CallOutcome | None, 
 def _infer_status(outcome: CallOutcome) -> int:
     is_error = outcome.is_error if outcome.is_error is not None else is_error_reply(outcome.response)
     return FAILED_STATUS if is_error else WORKED_STATUS
-
-
-def _blank(sequence: int, kind: str) -> TraceRow:
-    return TraceRow(0, sequence, kind, *[None] * (len(TraceRow._fields) - 3))  # type: ignore[arg-type]
 
 
 def _notes(entries: Sequence[Entry]) -> Iterator[str]:

@@ -71,16 +71,6 @@ def others() -> list[str]:
     return found
 
 
-def set_dumpable(value: int) -> None:
-    """0: what runs beside this process, with the same uid, cannot look into it."""
-    try:
-        import ctypes
-
-        ctypes.CDLL(None).prctl(4, value, 0, 0, 0)
-    except Exception:  # noqa: BLE001 - a Python without ctypes: then only ptrace's own rules hold
-        pass
-
-
 class Kept:
     """The beginning and the end of what is printed."""
 
@@ -180,7 +170,7 @@ def run(message: Message) -> Message:
     env = {**message["env"], "PIPELINES_GUARD": sessions.name[1:]}
 
     def confined() -> None:
-        set_dumpable(1)
+        driver.set_dumpable(1)
         driver.confine(message["limits"])
 
     process = subprocess.Popen(
