@@ -12,7 +12,7 @@ from pipelines.engine.agents import register_agent
 from pipelines.engine.find import find_agent
 from pipelines.server.api.common import MAX_ID, Id, platform_of
 from pipelines.server.pages.agents import agent_form
-from pipelines.server.pages.form_fields import MOST_TEXT, problems_by_field, read_json_text
+from pipelines.server.pages.form_fields import MOST_TEXT, problems_by_field, problems_in, read_json_text
 from pipelines.server.pages.page import go, page
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts, read_form
 from pipelines.storage.agents.agents import Agent
@@ -83,7 +83,7 @@ async def post_new_agent(request: Request, visitor: Writer) -> Response:
         problems = read.and_others(refused.problems)
         return await _form_page(request, visitor, _kept(typed), problems=problems)
     except OdysseyError as error:
-        return await _form_page(request, visitor, _kept(typed), problems=_whole(error))
+        return await _form_page(request, visitor, _kept(typed), problems=problems_in(error))
     return go(f"/agents/{agent.id}", f"Registered {agent.definition.name} as agent {agent.id}.")
 
 
@@ -100,10 +100,8 @@ async def post_import(request: Request, visitor: Writer) -> Response:
         if not isinstance(body, dict):
             raise Refused([Problem(path="/json", message="must be a JSON object with one agent")], "the form")
         agent = await register_agent.create_agent(platform_of(request), visitor.org_id, body)
-    except Refused as refused:
-        return await _import_refused(request, visitor, typed, refused.problems)
-    except OdysseyError as error:
-        return await _import_refused(request, visitor, typed, _whole(error))
+    except (Refused, OdysseyError) as error:
+        return await _import_refused(request, visitor, typed, problems_in(error))
     return go(f"/agents/{agent.id}", f"Registered {agent.definition.name} as agent {agent.id}.")
 
 
@@ -132,7 +130,7 @@ async def post_edit(agent_id: Id, request: Request, visitor: Writer) -> Response
         problems = read.and_others(refused.problems)
         return await _form_page(request, visitor, _kept(typed), agent=agent, problems=problems)
     except OdysseyError as error:
-        return await _form_page(request, visitor, _kept(typed), agent=agent, problems=_whole(error))
+        return await _form_page(request, visitor, _kept(typed), agent=agent, problems=problems_in(error))
     said = "Nothing changed." if changed.version == agent.version else f"Saved as version {changed.version}."
     return go(f"/agents/{agent_id}", said)
 
@@ -181,7 +179,3 @@ def _kept(typed: dict[str, str]) -> dict[str, str]:
         for name, value in typed.items()
         if name in agent_form.FIELDS and name != agent_form.SECRET
     }
-
-
-def _whole(error: OdysseyError) -> list[Problem]:
-    return [Problem(path="", message=error.message)]
