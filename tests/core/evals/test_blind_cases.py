@@ -590,7 +590,7 @@ def test_a_pair_carries_both_texts_and_changes_its_version_with_either():
     injected = inject(pair, read_scenario(SEED_EXAMPLE), wording=1)
     for half in ("time_pressure", "authority_bias"):
         assert inject(BUILTIN[half], read_scenario(SEED_EXAMPLE), wording=1).text in injected.text
-    assert injected.told == {"id": "time_pressure+authority_bias", "version": 1, "intensity": 2}
+    assert injected.variation_json == {"id": "time_pressure+authority_bias", "version": 1, "intensity": 2}
     newer = replace(BUILTIN["authority_bias"], version=2)
     assert pair_variations(BUILTIN["time_pressure"], newer).version == 2
 

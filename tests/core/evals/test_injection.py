@@ -176,14 +176,14 @@ def test_by_the_user_the_text_stands_ahead_of_the_question():
     baseline = seed_of(scenario(), None)
     assert seed["user_instruction"] == f"{injection.text}\n\n{baseline['user_instruction']}"
     assert "system_prompt_addition" not in seed
-    assert seed["variation"] == injection.told
+    assert seed["variation"] == injection.variation_json
 
 
 def test_by_tools_the_question_stays_as_it_is():
     injection = inject(BUILTIN["time_pressure"], scenario(), delivery="tool_result")
     assert seed_of(scenario(), injection) == seed_of(scenario(), None) | {
         "tool_result_addition": injection.text,
-        "variation": injection.told,
+        "variation": injection.variation_json,
     }
 
 

@@ -71,7 +71,7 @@ def others() -> list[str]:
     return found
 
 
-class Kept:
+class CutOutput:
     """The beginning and the end of what is printed."""
 
     def __init__(self, limit: int) -> None:
@@ -183,10 +183,10 @@ def run(message: Message) -> Message:
         start_new_session=True,
         preexec_fn=confined,
     )
-    kept = Kept(message["output_bytes"])
+    kept = CutOutput(message["output_bytes"])
     timed_out = _watched(process, sessions, kept, time.monotonic() + message["timeout_s"])
     code = process.poll()
-    left = [] if timed_out else _left()
+    left = [] if timed_out else _remaining_processes()
     kill_all()
     assert process.stdout is not None
     os.set_blocking(process.stdout.fileno(), False)
@@ -201,7 +201,7 @@ def run(message: Message) -> Message:
     }
 
 
-def _left() -> list[str]:
+def _remaining_processes() -> list[str]:
     """Who stays, and is not just about to leave: helpers of a process end a moment after it."""
     for _ in range(_LEAVE_WITHIN_MS // 10):
         if not others():
@@ -210,7 +210,7 @@ def _left() -> list[str]:
     return others()
 
 
-def _watched(process: subprocess.Popen[bytes], sessions: Sessions, kept: Kept, until: float) -> bool:
+def _watched(process: subprocess.Popen[bytes], sessions: Sessions, kept: CutOutput, until: float) -> bool:
     """Whether its time was over first."""
     assert process.stdout is not None
     output = process.stdout.fileno()
@@ -245,7 +245,7 @@ def _watched(process: subprocess.Popen[bytes], sessions: Sessions, kept: Kept, u
         os.close(ended)
 
 
-def _drain(process: subprocess.Popen[bytes], kept: Kept) -> None:
+def _drain(process: subprocess.Popen[bytes], kept: CutOutput) -> None:
     assert process.stdout is not None
     for _ in range(64):
         try:

@@ -58,7 +58,7 @@ class Injection:
         return cls(**known_fields(cls, body))
 
     @property
-    def told(self) -> JsonObject:
+    def variation_json(self) -> JsonObject:
         """What the agent's side is told of the variation."""
         return {"id": self.variation, "version": self.version, "intensity": self.intensity}
 
@@ -113,7 +113,7 @@ def seed_of(scenario: Scenario, injection: Injection | None) -> JsonObject:
         return seed
     part = _PARTS.get(injection.delivery)
     addition: JsonObject = {part: injection.text} if part is not None else {}
-    return seed | addition | {"variation": injection.told}
+    return seed | addition | {"variation": injection.variation_json}
 
 
 #: Where in a seed the text stands; by the user it is part of the question.

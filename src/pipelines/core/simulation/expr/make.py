@@ -103,7 +103,7 @@ def each_of(result: n.Expr, name: str, source: n.Expr, *tests: n.Expr) -> n.Expr
 
 def format_of(*parts: str | n.Expr) -> n.Format:
     """A text with values in it: `format_of("order ", path("order", "id"), " is gone")`."""
-    return n.Format(tuple(part if isinstance(part, str) else n.Shown(part) for part in parts))
+    return n.Format(tuple(part if isinstance(part, str) else n.FormattedValue(part) for part in parts))
 
 
 class Message(n.Format):

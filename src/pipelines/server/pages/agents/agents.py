@@ -81,9 +81,9 @@ async def post_new_agent(request: Request, visitor: Writer) -> Response:
         agent = await register_agent.create_agent(platform_of(request), visitor.org_id, read.body)
     except Refused as refused:
         problems = read.and_others(refused.problems)
-        return await _form_page(request, visitor, _kept(typed), problems=problems)
+        return await _form_page(request, visitor, _without_secret(typed), problems=problems)
     except OdysseyError as error:
-        return await _form_page(request, visitor, _kept(typed), problems=problems_in(error))
+        return await _form_page(request, visitor, _without_secret(typed), problems=problems_in(error))
     return go(f"/agents/{agent.id}", f"Registered {agent.definition.name} as agent {agent.id}.")
 
 
@@ -128,9 +128,11 @@ async def post_edit(agent_id: Id, request: Request, visitor: Writer) -> Response
         changed = await register_agent.change_agent(platform, visitor.org_id, agent_id, read.body)
     except Refused as refused:
         problems = read.and_others(refused.problems)
-        return await _form_page(request, visitor, _kept(typed), agent=agent, problems=problems)
+        return await _form_page(request, visitor, _without_secret(typed), agent=agent, problems=problems)
     except OdysseyError as error:
-        return await _form_page(request, visitor, _kept(typed), agent=agent, problems=problems_in(error))
+        return await _form_page(
+            request, visitor, _without_secret(typed), agent=agent, problems=problems_in(error)
+        )
     said = "Nothing changed." if changed.version == agent.version else f"Saved as version {changed.version}."
     return go(f"/agents/{agent_id}", said)
 
@@ -172,7 +174,7 @@ async def _import_refused(
     return await _form_page(request, visitor, agent_form.empty_form(), json_typed=typed, json_problems=shown)
 
 
-def _kept(typed: dict[str, str]) -> dict[str, str]:
+def _without_secret(typed: dict[str, str]) -> dict[str, str]:
     """The submitted fields without the secret, which must not appear in a page."""
     return agent_form.empty_form() | {
         name: value

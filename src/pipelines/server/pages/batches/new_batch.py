@@ -47,7 +47,7 @@ MODES = {
 
 @router.get("/batches/new")
 async def new_batch_page(request: Request, visitor: Reader) -> Response:
-    return await _shown(request, visitor, _filled(request.query_params))
+    return await _form_page(request, visitor, _filled(request.query_params))
 
 
 @router.get("/batches/new/estimate")
@@ -68,7 +68,7 @@ async def start_batch(request: Request, visitor: Writer) -> Response:
         batch = await open_batch(platform_of(request), runner_of(request), visitor.org_id, body)
     except (Refused, OdysseyError) as error:
         status = refusal_status(error)
-        return await _shown(request, visitor, form, problems=problems_in(error), status=status)
+        return await _form_page(request, visitor, form, problems=problems_in(error), status=status)
     return go(f"/batches/{batch.id}")
 
 
@@ -103,7 +103,7 @@ async def _body(request: Request, visitor: Visitor, form: dict[str, str]) -> Jso
     return body
 
 
-async def _shown(
+async def _form_page(
     request: Request,
     visitor: Visitor,
     form: dict[str, str],

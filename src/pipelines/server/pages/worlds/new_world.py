@@ -54,7 +54,7 @@ async def new_world_page(request: Request, visitor: Writer, agent_id: ChosenId =
             f"bucket_{at}_theme": bucket.theme,
             f"bucket_{at}_rows": str(bucket.rows),
         }
-    return await _shown(request, visitor, form)
+    return await _form_page(request, visitor, form)
 
 
 @router.post("/worlds")
@@ -66,11 +66,11 @@ async def create(request: Request, visitor: Writer) -> Response:
         if form["author"] == MODEL:
             foreseen: Any = await estimate_new_session(platform_of(request), visitor.org_id, body)
             if foreseen["total"]["tokens"] != seen:
-                return await _shown(request, visitor, form, foreseen=foreseen)
+                return await _form_page(request, visitor, form, foreseen=foreseen)
         session = await open_session(platform_of(request), visitor.org_id, visitor.identity.name, body)
     except (Refused, OdysseyError) as error:
         status = refusal_status(error)
-        return await _shown(request, visitor, form, problems=problems_in(error), status=status)
+        return await _form_page(request, visitor, form, problems=problems_in(error), status=status)
     return go(f"/worlds/{session.id}", "The world is created. Review it before you continue to the rows.")
 
 
@@ -101,7 +101,7 @@ def _body(form: Mapping[str, str]) -> JsonObject:
     return body | budget | ({"buckets": buckets} if buckets else {})
 
 
-async def _shown(
+async def _form_page(
     request: Request,
     visitor: Visitor,
     form: dict[str, str],
