@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pipelines.core.agents.agent_response_schema import MAX_FINAL_RESPONSE
 from pipelines.core.agents.transcript import Message, TranscriptCall
-from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, dumps, loads
+from pipelines.core.text.json_text import Json, JsonObject, dumps
 from pipelines.core.tools.trace_row import OUTCOME_UNKNOWN, TOOL_CALL, TraceRow
 from pipelines.wire.names import Source, TraceEventType
 
@@ -88,16 +88,6 @@ def sorted_by_time(entries: Sequence[Entry]) -> Iterator[Entry]:
     for entry in entries:
         latest = max(latest, entry.at or "")
         yield entry._replace(at=latest)
-
-
-def reply_value(content: str) -> Json:
-    """What a tool answered: JSON where the text is an object or an array, otherwise the text."""
-    if content.lstrip()[:1] not in ("{", "["):
-        return content
-    try:
-        return loads(content)
-    except InvalidJson:
-        return content
 
 
 def as_arguments(value: Json) -> JsonObject | str:

@@ -6,11 +6,10 @@ import secrets
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from pipelines.core.access.issuer_url import client_problems, oidc_problems
+from pipelines.core.access.issuer_url import client_problems, is_loopback, oidc_problems
 from pipelines.core.models.model_question import Purpose
 from pipelines.core.models.model_upstreams import ModelUpstream
 from pipelines.core.text.problems import Problem, Refused
@@ -221,13 +220,6 @@ SETTINGS: tuple[Setting, ...] = tuple(
     for field in dataclasses.fields(Settings)
     if field.metadata
 )
-
-
-def is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def load_settings(environment: Mapping[str, str] = os.environ, **flags: Any) -> Settings:
