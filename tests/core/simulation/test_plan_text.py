@@ -80,12 +80,6 @@ def test_every_plan_of_a_file_is_checked():
     assert len(told("a: [return: x]\nb: [return: y]\nc: [return: 1]\n")) == 2
 
 
-def test_tools_and_arguments_are_checked_where_they_are_known():
-    found = told("a: [return: args.x]\nb: []\n", argument_names={"a": ["y"]}, entity_types=[])
-    assert found[0].startswith("line 1, column 5: /a/0/return: the tool has no argument `x`")
-    assert found[1] == "line 2, column 1: /b: there is no tool `b`"
-
-
 @pytest.mark.parametrize(
     ("text", "value"),
     [

@@ -10,6 +10,7 @@ from starlette.datastructures import FormData
 
 from pipelines.core.evals.heatmap.cell_words import cell_sentences
 from pipelines.core.evals.heatmap.heatmap_page import ROW_FILTERS
+from pipelines.core.evals.matrix.matrix_request import read_matrix
 from pipelines.core.evals.scenarios.variation import BUILTIN, DEFAULT_INTENSITY, INTENSITIES
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
@@ -79,7 +80,7 @@ async def start(request: Request, visitor: Writer) -> Response:
             platform,
             runner_of(request),
             visitor.org_id,
-            await _request_body(request, visitor, chosen),
+            read_matrix(await _request_body(request, visitor, chosen)),
             most_runs=request.app.state.eval_matrix_runs,
         )
     except Refused:
