@@ -314,8 +314,8 @@ BUILT: dict[str, Said] = {
     "3 leftover processes are impossible": Said(
         (f"{BOXES}::test_what_a_command_leaves_running_is_named_and_gone",),
         "sandbox/inside/commands.py",
-        "    left = [] if timed_out else _left()\n    kill_all()",
-        "    left = [] if timed_out else _left()",
+        "    left = [] if timed_out else _remaining_processes()\n    kill_all()",
+        "    left = [] if timed_out else _remaining_processes()",
     ),
     "3 rewards are read when all is over, by the host": Said(
         (f"{BOXES}::test_files_are_read_when_all_is_over_and_never_through_a_link",),
@@ -431,8 +431,8 @@ BUILT: dict[str, Said] = {
     "4 500 MB and 50,000 files": Said(
         (f"{ROWS}::test_limits_of_a_workspace_are_settings_with_their_defaults",),
         "server/config/settings.py",
-        '"workspace_files", 50_000,',
-        '"workspace_files", 5_000,',
+        "workspace_files: int = _setting(50_000,",
+        "workspace_files: int = _setting(5_000,",
     ),
     "5 changed tests are a sign": Said(
         (TAMPERED,), "core/coding/tamper.py", "    if restored:\n", "    if False:\n"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from made_lines import line
 
 from pipelines.core.evals.telemetry.decisions import LookStatistics
-from pipelines.core.evals.telemetry.drafts import Draft, best_of, draft_parts, drafts_of, units_of_lines
+from pipelines.core.evals.telemetry.drafts import Draft, best_of, draft_parts, units_of_lines
 
 PRODUCTION = {"event": "deployment_failed", "environment": "production", "data_loss_risk": True}
 ESCALATE = {"action": "escalate_to_owner", "priority": "high", "include_rollback_plan": True}
@@ -21,7 +21,7 @@ def used(number: int, input: Any = PRODUCTION, outcome: Any = ESCALATE, **more: 
 
 
 def drafted(lines: list[bytes]) -> list[Draft]:
-    return drafts_of(lines, LookStatistics())
+    return [draft for unit in units_of_lines(lines, LookStatistics()) for draft in unit]
 
 
 def only(lines: list[bytes]) -> Draft:
@@ -258,7 +258,7 @@ def test_outcomes_that_are_no_objects_stand_under_a_name():
 def test_outcomes_that_cannot_be_compared_give_no_draft_and_that_is_counted():
     looked = LookStatistics()
     lines = [used(number, outcome={"text": f"Answer number {number}."}) for number in range(1, 6)]
-    assert drafts_of([*lines, used(9, outcome=None), used(10, input=None)], looked) == []
+    assert units_of_lines([*lines, used(9, outcome=None), used(10, input=None)], looked) == []
     told = looked.as_json()
     assert told["spans"] == 7
     assert told["left_out"] == {

@@ -79,7 +79,7 @@ def test_a_run_survives_the_way_to_another_process(value: Any) -> None:
 def test_json_lines_are_a_run_each() -> None:
     recording = read_recording(lines({"messages": MESSAGES, "task": 1}, {"messages": MESSAGES, "task": 2}))
     assert [run.place for run in recording.runs] == ["line 1", "line 2"]
-    assert recording.told() == "2 runs of OpenAI-style messages"
+    assert recording.summary() == "2 runs of OpenAI-style messages"
 
 
 def test_an_array_of_runs_may_mix_formats() -> None:

@@ -100,10 +100,6 @@ class MatrixReports:
         key, parts = await self._parts(matrix)
         return key, _compose(_matrix_head(matrix, progress), parts)
 
-    async def report_text(self, org_id: int, matrix_id: str) -> str:
-        """All of it at once: of a large matrix this is large."""
-        return "".join([part async for part in await self.report(org_id, matrix_id)])
-
     async def _parts(self, matrix: Matrix) -> tuple[str, AsyncIterator[str]]:
         if matrix.status == "running":
             made = await self._report_of_running(matrix)

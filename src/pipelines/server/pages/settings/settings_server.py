@@ -95,7 +95,7 @@ async def data_page(request: Request, visitor: Keeper) -> Response:
         visitor,
         "settings_data.html",
         "data",
-        settings=list(_shown(settings)),
+        settings=list(_setting_rows(settings)),
         data_dir=str(settings.data_dir.resolve()),
         is_shared=settings.is_shared,
         telemetry_days=settings.telemetry_days,
@@ -144,7 +144,7 @@ def _work(connection: Connection, org_id: int) -> JsonObject:
     return {"batches": len(batches), "runs": {**totals}, "workers": workers, "is_alone": is_alone}
 
 
-def _shown(settings: Settings) -> Iterator[Setting]:
+def _setting_rows(settings: Settings) -> Iterator[Setting]:
     for each in SETTINGS:
         value = getattr(settings, each.field)
         is_default = str(value) == str(each.default)
