@@ -7,11 +7,9 @@ from dataclasses import dataclass, field, replace
 from pipelines.core.english.words import joined, singulars, tokens, word_set
 from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.domain.arguments import ToolLike
-from pipelines.core.simulation.domain.evidence import EXAMPLE, Evidence, all_evidence
-from pipelines.core.simulation.domain.fields import find_field
-from pipelines.core.simulation.domain.key_arguments import key_arguments
+from pipelines.core.simulation.domain.evidence import EXAMPLE, Evidence, all_evidence, key_arguments
+from pipelines.core.simulation.domain.fields import field_at, find_field
 from pipelines.core.simulation.domain.references import Reference, noun_of_id, references_in
-from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Collection, Link, Meaning, Survey
 from pipelines.core.simulation.domain.tool_facts import ToolFacts, facts_of, nouns_of
 

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from pipelines.core.english.verbs import OFTEN_NOUNS, THINGS, VERB_PAIRS
 from pipelines.core.english.words import is_plural, singular, tokens, word_set
 from pipelines.core.simulation.domain.clauses import QUESTIONS, Claim, claim_of, says_nothing_changes
-from pipelines.core.simulation.domain.hints import settled
 from pipelines.core.simulation.domain.side import (
     Decision,
     decide,
@@ -19,6 +18,7 @@ from pipelines.core.simulation.domain.side import (
     name_kind,
     names_itself,
     names_particulars,
+    settled,
 )
 from pipelines.core.simulation.domain.verbs import ARITHMETIC, DEED_OF_NOUN, OP_OF_VERB, READS, op_of
 from pipelines.core.tools.tool_annotations import ToolAnnotations

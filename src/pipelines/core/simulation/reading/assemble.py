@@ -14,7 +14,6 @@ from pipelines.core.simulation.domain.naming import with_names
 from pipelines.core.simulation.domain.shapes import Survey, find_field, survey
 from pipelines.core.simulation.expr.make import arg, constant, is_equal, plan_text
 from pipelines.core.simulation.reading.amounts import read_amount, read_told_amount, read_transfer
-from pipelines.core.simulation.reading.bound_names import with_plan_names
 from pipelines.core.simulation.reading.check import read_check
 from pipelines.core.simulation.reading.computing import read_computing
 from pipelines.core.simulation.reading.create import read_create, read_made, read_recorded
@@ -25,10 +24,19 @@ from pipelines.core.simulation.reading.listing import read_listing
 from pipelines.core.simulation.reading.lookup import is_only_spoken_of, read_lookup, read_outside, refuse
 from pipelines.core.simulation.reading.membership import read_listed, read_membership
 from pipelines.core.simulation.reading.notify import read_handoff, read_told
-from pipelines.core.simulation.reading.nouns import with_spoken_nouns
 from pipelines.core.simulation.reading.session import read_session
 from pipelines.core.simulation.reading.states import change_of
-from pipelines.core.simulation.reading.steps import Drafted, Step, dot, find_one, name_for, refusal, require
+from pipelines.core.simulation.reading.steps import (
+    Drafted,
+    Step,
+    dot,
+    find_one,
+    name_for,
+    refusal,
+    require,
+    with_plan_names,
+)
+from pipelines.core.simulation.reading.targets import with_spoken_nouns
 from pipelines.core.simulation.reading.tool_reading import Reading, read_tool
 from pipelines.core.simulation.reading.totals import read_total
 from pipelines.core.simulation.reading.transition import (

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from pipelines.core.english.verbs import MADE_BY, VAGUE
 from pipelines.core.english.words import article, joined, singular, singulars, tokens
 from pipelines.core.simulation.domain.arguments import Argument
-from pipelines.core.simulation.domain.fields import find_field
+from pipelines.core.simulation.domain.fields import find_field, status_path
 from pipelines.core.simulation.domain.references import noun_of_id
-from pipelines.core.simulation.domain.roles import status_path
 from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton, empty_table
 from pipelines.core.simulation.expr.make import (
     Draft,
@@ -26,7 +25,7 @@ from pipelines.core.simulation.expr.make import (
 from pipelines.core.simulation.expr.nodes import Constant, Expr, Item, Name
 from pipelines.core.simulation.reading.asked import is_spoken_of
 from pipelines.core.simulation.reading.filters import field_for
-from pipelines.core.simulation.reading.records import noun_of, source_of
+from pipelines.core.simulation.reading.records import counter_for, creation_times, noun_of, source_of
 from pipelines.core.simulation.reading.replies import as_expression, properties_of, reply
 from pipelines.core.simulation.reading.session import current_user
 from pipelines.core.simulation.reading.states import initial_state, status_of
@@ -44,7 +43,6 @@ from pipelines.core.simulation.reading.steps import (
 from pipelines.core.simulation.reading.targets import best_collection, subject_of
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.transition import allowed_values
-from pipelines.core.simulation.reading.writing import counter_for, creation_times
 
 _OWNERS = ("created_by", "owner", "user", "username", "user_id", "author", "sender", "sender_id")
 

@@ -32,12 +32,16 @@ from pipelines.core.simulation.expr.nodes import (
     Slice,
 )
 from pipelines.core.simulation.reading.asked import asked_collection
-from pipelines.core.simulation.reading.filters import Narrowing, field_for, narrowing, only_those
+from pipelines.core.simulation.reading.filters import (
+    Narrowing,
+    field_for,
+    narrowing,
+    only_those,
+    restrictions,
+)
 from pipelines.core.simulation.reading.lookup import is_only_spoken_of, reply_name
-from pipelines.core.simulation.reading.records import noun_of, source_of
+from pipelines.core.simulation.reading.records import noun_of, source_of, stems
 from pipelines.core.simulation.reading.replies import reply
-from pipelines.core.simulation.reading.restrictions import restrictions
-from pipelines.core.simulation.reading.scope import stems
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     Step,

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from pipelines.core.english.words import article, joined, singular, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument
-from pipelines.core.simulation.domain.roles import field_at
+from pipelines.core.simulation.domain.fields import field_at
 from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton
 from pipelines.core.simulation.domain.tool_names import without_generic
 from pipelines.core.simulation.expr.make import (
@@ -25,10 +25,9 @@ from pipelines.core.simulation.expr.make import (
 )
 from pipelines.core.simulation.expr.nodes import Call, Compare, ListOf, Name
 from pipelines.core.simulation.reading.asked import asked_collection
-from pipelines.core.simulation.reading.filters import condition_of, field_for, only_those
+from pipelines.core.simulation.reading.filters import condition_of, field_for, only_those, restrictions
 from pipelines.core.simulation.reading.records import noun_of, ownership, source_of
 from pipelines.core.simulation.reading.replies import Source, find_path, properties_of, reply
-from pipelines.core.simulation.reading.restrictions import restrictions
 from pipelines.core.simulation.reading.steps import (
     Bound,
     Drafted,

@@ -8,16 +8,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pipelines.core.english.inflection import participle
-from pipelines.core.english.polarity import without_denial
-from pipelines.core.english.words import joined, plural, tokens, word_set
+from pipelines.core.english.words import joined, plural, tokens, without_denial, word_set
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.shapes import Collection, Link
 from pipelines.core.simulation.expr.make import Draft, arg, compare, constant, differs, listed
 from pipelines.core.simulation.expr.nodes import Expr, Name, Not
-from pipelines.core.simulation.reading.bound_names import spoken
-from pipelines.core.simulation.reading.records import noun_of
+from pipelines.core.simulation.reading.records import Thing, change_reply, noun_of, scope_of, stems
 from pipelines.core.simulation.reading.replies import Source, reply
-from pipelines.core.simulation.reading.scope import Thing, scope_of, stems
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     Step,
@@ -29,10 +26,10 @@ from pipelines.core.simulation.reading.steps import (
     refusal,
     require,
     same_id,
+    spoken,
 )
 from pipelines.core.simulation.reading.targets import best_collection
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.writing import change_reply
 
 _PUT = word_set(
     "add append insert put follow like subscribe join save include tag favorite favourite pin enroll enrol "

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from pipelines.core.english.inflection import IRREGULAR, participle
-from pipelines.core.english.polarity import without_denial
-from pipelines.core.english.states import (
+from pipelines.core.english.stems import stem
+from pipelines.core.english.verbs import (
     AFTER_DEATH,
     BACK_TO_WORK,
     DEAD,
@@ -25,15 +25,12 @@ from pipelines.core.english.states import (
     SWITCHES_OFF,
     UNDOES,
 )
-from pipelines.core.english.stems import stem
-from pipelines.core.english.words import article, joined, singular, tokens, word_set
-from pipelines.core.simulation.domain.roles import states_of, status_path, valued_fields
+from pipelines.core.english.words import article, joined, singular, tokens, without_denial, word_set
+from pipelines.core.simulation.domain.fields import states_of, status_path, valued_fields
 from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.expr.make import compare, constant, differs, message
-from pipelines.core.simulation.reading.bound_names import spoken
-from pipelines.core.simulation.reading.descriptions import read_description
-from pipelines.core.simulation.reading.steps import Step, dot, refusal, require, word
-from pipelines.core.simulation.reading.tool_reading import Reading
+from pipelines.core.simulation.reading.steps import Step, dot, refusal, require, spoken, word
+from pipelines.core.simulation.reading.tool_reading import Reading, read_description
 from pipelines.core.text.json_text import Json
 
 Path = tuple[str, ...]

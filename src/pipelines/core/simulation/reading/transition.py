@@ -8,7 +8,7 @@ from pipelines.core.english.verbs import DONE_TO_OTHERS
 from pipelines.core.english.words import joined, singulars, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument, is_list_of_ids, part_noun
 from pipelines.core.simulation.domain.clauses import claim_of
-from pipelines.core.simulation.domain.roles import field_at
+from pipelines.core.simulation.domain.fields import field_at
 from pipelines.core.simulation.domain.shapes import Field, find_field
 from pipelines.core.simulation.expr.make import (
     Draft,
@@ -23,10 +23,17 @@ from pipelines.core.simulation.expr.make import (
     is_null,
 )
 from pipelines.core.simulation.expr.nodes import Constant, Expr, Not
-from pipelines.core.simulation.reading.bound_names import spoken
+from pipelines.core.simulation.reading.amounts import price_difference, refund_steps
 from pipelines.core.simulation.reading.filters import field_for
-from pipelines.core.simulation.reading.money import price_difference, refund_steps
-from pipelines.core.simulation.reading.records import others_of, ownership, record_of
+from pipelines.core.simulation.reading.records import (
+    change_notes,
+    change_remarks,
+    change_reply,
+    others_of,
+    ownership,
+    record_of,
+    time_like,
+)
 from pipelines.core.simulation.reading.states import (
     Change,
     change_of,
@@ -36,9 +43,8 @@ from pipelines.core.simulation.reading.states import (
     switch_field,
     told_state,
 )
-from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, dot, refusal, require, word
+from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, dot, refusal, require, spoken, word
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.writing import change_notes, change_remarks, change_reply, time_like
 
 #: Seen or declared: with so many, one that is not among them is doubtful, unless name and description agree
 #: on the verb that leads there.

@@ -6,19 +6,25 @@ from collections.abc import Iterator, Sequence
 from pipelines.core.english.verbs import MADE_BY
 from pipelines.core.english.words import article, singular, singulars, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument
-from pipelines.core.simulation.domain.roles import field_at
+from pipelines.core.simulation.domain.fields import field_at
 from pipelines.core.simulation.domain.shapes import find_field
 from pipelines.core.simulation.expr.make import Draft, arg, arithmetic, call, constant
 from pipelines.core.simulation.expr.nodes import Constant, Expr
-from pipelines.core.simulation.reading.amounts import counted_field
+from pipelines.core.simulation.reading.amounts import counted_field, price_difference
 from pipelines.core.simulation.reading.filters import field_for
-from pipelines.core.simulation.reading.money import price_difference
-from pipelines.core.simulation.reading.records import noun_of, others_of, ownership, record_of
+from pipelines.core.simulation.reading.records import (
+    change_notes,
+    change_remarks,
+    change_reply,
+    noun_of,
+    others_of,
+    ownership,
+    record_of,
+)
 from pipelines.core.simulation.reading.states import state_conditions
 from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, dot, find_reference, name_for
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.transition import allowed_values, read_transition, verb_fields
-from pipelines.core.simulation.reading.writing import change_notes, change_remarks, change_reply
 
 Path = tuple[str, ...]
 _BAGS = word_set("updates update changes fields data attributes patch values properties payload body details")
