@@ -1,6 +1,6 @@
 """Whether a tool reads or changes something: what its hints, its name and its description say, and whether
-they agree. Reading is the default. A change needs a name that can be one, and a description that says so or is
-not there.
+they agree. Reading is the default. A change needs a name that can be one, and a description that says so or
+is not there.
 """
 
 from collections.abc import Collection, Iterator, Sequence

@@ -1,5 +1,5 @@
-"""Amount changes: a number that a record keeps grows or falls by the one that is given, or goes from one record
-to another; payments that are given back, and what new parts cost more than the old ones.
+"""Amount changes: a number that a record keeps grows or falls by the one that is given, or goes from one
+record to another; payments that are given back, and what new parts cost more than the old ones.
 
 Which number, the fields of the reply say first, then the words; which way, the verb of name or
 description."""
