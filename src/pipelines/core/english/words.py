@@ -9,6 +9,11 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+def rows(text: str) -> list[list[str]]:
+    """A small table: "buy bought, come came come"."""
+    return [row.split() for row in text.split(", ")]
+
+
 ARTICLES = word_set("a an the this that these those its their")
 
 _SMALL = r"[^\W\d_A-Z]"  # a letter: those of other alphabets begin no word within a word
@@ -16,40 +21,18 @@ _PARTS = re.compile(rf"[A-Z]+(?=[A-Z]{_SMALL})|[A-Z]?{_SMALL}+|[A-Z]+|\d+")
 
 
 _IRREGULAR = {
-    "people": "person",
-    "children": "child",
-    "men": "man",
-    "women": "woman",
-    "mice": "mouse",
-    "data": "datum",
-    "criteria": "criterion",
-    "indices": "index",
-    "matrices": "matrix",
-    "vertices": "vertex",
+    **dict(
+        rows(
+            "people person, children child, men man, women woman, mice mouse, data datum, "
+            "criteria criterion, indices index, matrices matrix, vertices vertex, oxen ox, geese goose, "
+            "feet foot, teeth tooth, lenses lens, gases gas, alumni alumnus, phenomena phenomenon, "
+            "curricula curriculum, appendices appendix, shoes shoe, toes toe, canoes canoe, "
+            "movies movie, cookies cookie, series series, species species, aliases alias, buses bus, "
+            "quizzes quiz, caches cache, axes axis"
+        )
+    ),
     **{word + "ves": word + "f" for word in word_set("lea hal cal shel loa wol thie scar hoo sel")},
     **{word + "ves": word + "fe" for word in word_set("li kni wi")},
-    "oxen": "ox",
-    "geese": "goose",
-    "feet": "foot",
-    "teeth": "tooth",
-    "lenses": "lens",
-    "gases": "gas",
-    "alumni": "alumnus",
-    "phenomena": "phenomenon",
-    "curricula": "curriculum",
-    "appendices": "appendix",
-    "shoes": "shoe",
-    "toes": "toe",
-    "canoes": "canoe",
-    "movies": "movie",
-    "cookies": "cookie",
-    "series": "series",
-    "species": "species",
-    "aliases": "alias",
-    "buses": "bus",
-    "quizzes": "quiz",
-    "caches": "cache",
-    "axes": "axis",
     **{word + "es": word + "is" for word in word_set("analys diagnos prognos cris hypothes synthes")},
 }
 _UNCHANGED = word_set(

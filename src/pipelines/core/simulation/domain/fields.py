@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Literal
 
-from pipelines.core.english.words import is_plural, joined, singular, tokens, word_set
+from pipelines.core.english.words import is_plural, joined, rows, singular, tokens, word_set
 from pipelines.core.text.json_text import Json, JsonObject
 
 Form = Literal["table", "map", "list"]
@@ -64,30 +64,14 @@ def find_field(fields: Mapping[str, Field], name: str) -> str | None:
     return next((known for known in fields if _initials(known) == name), None)
 
 
-_SHORT = {
-    "qty": "quantity",
-    "avg": "average",
-    "num": "number",
-    "no": "number",
-    "addr": "address",
-    "desc": "description",
-    "amt": "amount",
-    "tel": "phone",
-    "msg": "message",
-    "pwd": "password",
-    "dept": "department",
-    "mgr": "manager",
-    "org": "organization",
-    "temp": "temperature",
-    "lang": "language",
-    "lat": "latitude",
-    "lng": "longitude",
-    "lon": "longitude",
-    "mobile": "phone",
-    "mail": "email",
-    "colour": "color",
-    "postcode": "zip",
-}
+_SHORT = dict(
+    rows(
+        "qty quantity, avg average, num number, no number, addr address, desc description, amt amount, "
+        "tel phone, msg message, pwd password, dept department, mgr manager, org organization, "
+        "temp temperature, lang language, lat latitude, lng longitude, lon longitude, mobile phone, "
+        "mail email, colour color, postcode zip"
+    )
+)
 
 
 def in_full(word: str) -> str:

@@ -33,16 +33,12 @@ class _Weighed:
 
     noun: Noun
     by_type: dict[str, float] = field(default_factory=dict)
-    without_label: dict[str, float] = field(default_factory=dict)
     reasons: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, one: Evidence) -> None:
         if one.reason in self.reasons.get(one.entity_type, ()):
             return  # said by several tools, it is no truer
         self.by_type[one.entity_type] = self.by_type.get(one.entity_type, 0.0) + one.weight
-        if not one.from_label:
-            before = self.without_label.get(one.entity_type, 0.0)
-            self.without_label[one.entity_type] = before + one.weight
         self.reasons.setdefault(one.entity_type, []).append(one.reason)
 
     def speaks_for(self, kind: str) -> bool:
@@ -163,9 +159,6 @@ def _settled(
         for noun, one in weighed.items()
         if (kind := one.best(ENOUGH)) is not None and not _means_a_part(one, kind, known)
     }
-    for noun, kind in _heard(tools, settled, known):
-        if noun not in weighed or weighed[noun].speaks_for(kind):
-            settled.setdefault(noun, kind)
     for noun, kind in _described(tools, settled, known):
         settled.setdefault(noun, kind)
     settled |= _left_over(weighed, known, tools, settled)
@@ -185,22 +178,6 @@ def _means_a_part(one: _Weighed, kind: str, known: Survey) -> bool:
     if one.by_type[kind] >= _KEY:
         return False
     return any(joined(singulars(part.words)) == joined(one.noun) for part in known.collections if part.path)
-
-
-def _heard(
-    tools: Sequence[ToolFacts], settled: Mapping[Noun, str], known: Survey
-) -> Iterator[tuple[Noun, str]]:
-    """`cancel_class(session_id)`: a class is what a session id picks, if nothing else says what it is."""
-    for tool in tools:
-        ids = list(tool.id_nouns)
-        kind = settled.get(ids[0]) if len(ids) == 1 else None
-        thing = tool.thing
-        if kind is None or tool.makes or len(thing) != 1 or thing in settled or tool.lists:
-            continue
-        if thing[0] in _answered(tool) or thing[0] in known.states:
-            continue  # `lending_fee(tool_id)` answers a fee, `mark_fired(load_id)` leads to a state
-        if thing[0] not in _words_of_fields(known):
-            yield thing, kind
 
 
 def _words_of_fields(known: Survey) -> frozenset[str]:
@@ -310,11 +287,10 @@ def _ranked(
     by_id: Container[Noun],
     unnamed: Container[Noun],
 ) -> tuple[Noun, ...]:
-    """What the tools speak of most first; the label has no say, so that it may be any. An ear tag is what a
-    cow is known by, not what it is called."""
+    """What the tools speak of most first. An ear tag is what a cow is known by, not what it is called."""
 
     def rank(noun: Noun) -> tuple[bool, int, float, Noun]:
-        weight = weighed[noun].without_label.get(kind, 0.0) if noun in weighed else 0.0
+        weight = weighed[noun].by_type.get(kind, 0.0) if noun in weighed else 0.0
         return (noun in unnamed, -asked.count(noun), -weight, noun)
 
     own = [noun for noun, meant in settled.items() if meant == kind]

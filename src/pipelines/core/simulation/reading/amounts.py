@@ -200,16 +200,6 @@ def _end(reading: Reading, word: str) -> Subject | None:
     return replace(found, id_argument=argument) if found is not None else None
 
 
-def counted_field(reading: Reading, amount: Argument, fields: Mapping[str, Field]) -> Path | None:
-    """The numeric field that shares words with the tool's name and the argument."""
-    numbers = [name for name, one in fields.items() if "number" in one.kinds]
-    if amount.name in numbers:
-        return (amount.name,)
-    spoken = stems((*tokens(reading.tool.name), *tokens(reading.said.summary), *amount.words))
-    fit = [name for name in numbers if stems(tokens(name)) & spoken]
-    return (fit[0],) if len(fit) == 1 else None
-
-
 _PRICES = ("price", "amount", "cost", "fare", "unit_price")
 _AMOUNTS = ("amount", "value", "total", "sum")
 _PAYMENTS = word_set("payment charge paid debit purchase")

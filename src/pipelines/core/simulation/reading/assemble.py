@@ -21,9 +21,10 @@ from pipelines.core.simulation.reading.delete import read_delete
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.grounds import Grounds, effects_of, grounds_of, is_doubtful
 from pipelines.core.simulation.reading.listing import read_listing
-from pipelines.core.simulation.reading.lookup import is_only_spoken_of, read_lookup, read_outside, refuse
+from pipelines.core.simulation.reading.lookup import read_lookup, read_outside, refuse
 from pipelines.core.simulation.reading.membership import read_listed, read_membership
 from pipelines.core.simulation.reading.notify import read_handoff, read_told
+from pipelines.core.simulation.reading.records import is_only_spoken_of
 from pipelines.core.simulation.reading.session import read_session
 from pipelines.core.simulation.reading.states import change_of
 from pipelines.core.simulation.reading.steps import (
@@ -42,7 +43,6 @@ from pipelines.core.simulation.reading.totals import read_total
 from pipelines.core.simulation.reading.transition import (
     read_decided,
     read_evident,
-    read_stated,
     read_transition,
 )
 from pipelines.core.simulation.reading.unclear import read_unclear
@@ -209,7 +209,7 @@ _WRITES: dict[str, tuple[Family, ...]] = {
     ),
     "notify": (read_made, _sent_to, read_told, read_create, _undeclared),
     "update": (
-        *(read_listed, read_amount, read_recorded, read_stated, read_decided, read_changed_fields),
+        *(read_listed, read_amount, read_recorded, read_decided, read_changed_fields),
         *(read_evident, read_update),
     ),
     "delete": (read_membership, read_delete, _undeclared),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pipelines.core.english.verbs import MADE_BY, VAGUE
 from pipelines.core.english.words import article, joined, singular, singulars, tokens
 from pipelines.core.simulation.domain.arguments import Argument
-from pipelines.core.simulation.domain.fields import find_field, status_path
+from pipelines.core.simulation.domain.fields import find_field
 from pipelines.core.simulation.domain.references import noun_of_id
 from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton, empty_table
 from pipelines.core.simulation.expr.make import (
@@ -16,15 +16,12 @@ from pipelines.core.simulation.expr.make import (
     arithmetic,
     call,
     constant,
-    entity,
     is_given,
-    is_null,
     listed,
-    message,
 )
 from pipelines.core.simulation.expr.nodes import Constant, Expr, Item, Name
-from pipelines.core.simulation.reading.asked import is_spoken_of
 from pipelines.core.simulation.reading.filters import field_for
+from pipelines.core.simulation.reading.listing import is_spoken_of
 from pipelines.core.simulation.reading.records import counter_for, creation_times, noun_of, source_of
 from pipelines.core.simulation.reading.replies import as_expression, properties_of, reply
 from pipelines.core.simulation.reading.session import current_user
@@ -55,7 +52,6 @@ class _Home:
     service: Singleton | None  # keeps the collection, or its counters
     counter: str | None  # gives the next id
     counts: tuple[str, ...]  # fields that count such records
-    own_id: Expr | None  # the caller says which id the new one gets
     by_fields: bool = False  # found by what is given, not by any name
 
     @property
@@ -129,8 +125,6 @@ def read_create(reading: Reading, into: Collection | None = None) -> Drafted | N
 def _home(reading: Reading) -> _Home | None:
     thing = reading.thing or (singular(reading.name.verb),)
     table = best_collection(thing, reading.known, reading.service)
-    if table is not None and _own_id(reading, table) is not None:
-        return _home_in(reading, table)
     made = MADE_BY.get(reading.name.verb)
     if made is not None and (table is None or table.is_empty or _is_given(reading, table)):
         thing = (made,)  # reserve_book(book_id) makes a reservation, not a book
@@ -152,35 +146,12 @@ def _home_in(reading: Reading, collection: Collection) -> _Home:
     own = (one for one in reading.known.singletons if f"{kind}_".startswith(f"{one.entity_type}_"))
     service = next(own, reading.service)  # shop keeps shop_orders
     counted = counter_for(noun_of(collection), service)
-    given = _own_id(reading, collection)
     return _Home(
         collection=collection,
         service=service,
         counter=counted[0] if counted and counted[1] else None,
         counts=(counted[0],) if counted and not counted[1] else (),
-        own_id=arg(given.name) if given is not None else None,
     )
-
-
-def _own_id(reading: Reading, collection: Collection) -> Argument | None:
-    """`register_cow(ear_tag, name, born)`: the id of the new one, given with most of what such have."""
-    if collection.is_empty or collection.form != "table" or reading.name.op != "create":
-        return None
-    needed = [one for one in reading.arguments if one.is_required]
-    own = [
-        one
-        for one in needed
-        if one.is_scalar
-        and one.id_noun
-        and find_field(collection.fields, one.name) in (None, collection.id_field)
-        and best_collection(one.id_noun, reading.known, reading.service) == collection
-    ]
-    others = [field_for(one, collection) for one in needed if one not in own]
-    aside = (collection.id_field, *(status_path(collection.fields) or ())[:1])
-    plain = [one for name, one in collection.fields.items() if name not in aside and one.keeps is None]
-    usual = [one for one in plain if "null" not in one.kinds]
-    is_whole = None not in others and len(others) >= 2 and len(others) * 2 >= len(usual)
-    return own[0] if len(own) == 1 and is_whole else None
 
 
 def _is_likely(reading: Reading, collection: Collection) -> bool:
@@ -218,7 +189,7 @@ def _takes(table: Collection, given: Sequence[Argument]) -> bool:
 
 def _is_there_already(reading: Reading, collection: Collection) -> bool:
     """`notify_client(client_id, message)` makes no client: the one whose id is given is there."""
-    if collection.is_empty or collection.form != "table" or _own_id(reading, collection):
+    if collection.is_empty or collection.form != "table":
         return False
     own = [one for one in reading.arguments if one.is_required and one.id_noun and one.is_scalar]
     named = [find_field(collection.fields, one.name) for one in own]
@@ -300,15 +271,13 @@ def _attributes(reading: Reading, home: _Home) -> dict[str, Draft]:
     for argument in reading.arguments:
         path = field_for(argument, collection)
         name = path[0] if path is not None and len(path) == 1 else argument.name
-        if name != collection.id_field and arg(argument.name) != home.own_id:
+        if name != collection.id_field:
             attrs[name] = _given(argument)
     started = _beginnings(reading, home)
     return attrs | {name: value for name, value in started.items() if name not in attrs}
 
 
 def _new_id(home: _Home) -> Expr:
-    if home.own_id is not None:
-        return home.own_id
     if home.is_table:
         return call("new_id", constant(home.collection.entity_type))
     kept, id = home.kept_at, dot("one", home.id_field)
@@ -375,10 +344,6 @@ def _kept(home: _Home, attrs: dict[str, Draft]) -> list[Step]:
     if home.counter is not None or collection.id_field is not None:
         added["id"] = call("str", as_expression(attrs.get(home.id_field)))
     steps: list[Step] = [{"add": added}]
-    if home.own_id is not None:
-        added["id"] = call("str", home.own_id)
-        taken = refusal(f"{noun}_exists", message("There is already one with ", home.own_id))
-        steps.insert(0, require(is_null(entity(collection.entity_type, home.own_id)), taken))
     if collection.placeholder is not None and home.service is not None:
         kept = dot(name_for(home.service.entity_type), *collection.placeholder[2])
         steps.insert(0, {"unset": [kept]})

@@ -10,8 +10,7 @@ from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.clauses import claim_of
 from pipelines.core.simulation.expr.make import Draft, arg, expressions_in
 from pipelines.core.simulation.expr.nodes import Call, Constant, path_of
-from pipelines.core.simulation.reading.lookup import is_only_spoken_of, taken_for_id
-from pipelines.core.simulation.reading.records import noun_of
+from pipelines.core.simulation.reading.records import is_only_spoken_of, noun_of, taken_for_id
 from pipelines.core.simulation.reading.replies import properties_of
 from pipelines.core.simulation.reading.steps import Drafted, Step
 from pipelines.core.simulation.reading.tool_reading import Reading

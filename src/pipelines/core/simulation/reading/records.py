@@ -7,7 +7,7 @@ from typing import Any
 
 from pipelines.core.english.stems import stem
 from pipelines.core.english.verbs import DONE_TO_OTHERS
-from pipelines.core.english.words import singular, singulars, tokens, word_set
+from pipelines.core.english.words import article, singular, singulars, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.fields import field_at
 from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton
@@ -68,25 +68,20 @@ def source_of(collection: Collection, value: str | Expr, noun: str, id: Expr | N
 def ownership(bound: Bound, others: Sequence[Argument], reading: Reading) -> list[Step]:
     """Further ids must belong together: get_line(customer_id, line_id) is refused for another's line."""
     steps: list[Step] = []
+    fields = bound.collection.fields
     for argument in others:
         if not (argument.id_noun and argument.is_scalar and argument.is_required):
             continue
-        path = find_path(bound.collection.fields, argument.name)
-        kept = field_at(bound.collection.fields, path) if path is not None else None
-        if kept is not None and not reading.name.reads() and "null" in kept.kinds:
-            # What may be there or not is what is being set: dispatch_crew(request_id, crew_id).
+        path = find_path(fields, argument.name)
+        kept = field_at(fields, path) if path is not None else None
+        # What may be there or not is what is being set: dispatch_crew(request_id, crew_id). Whose post it is
+        # matters not to like_post(post_id, user_id).
+        is_set = kept is not None and "null" in kept.kinds and not reading.name.reads()
+        if path is None or fields[path[0]].keeps or is_set or reading.name.verb in DONE_TO_OTHERS:
             steps += _there(reading, argument, bound)
-            continue
-        if path is not None and not bound.collection.fields[path[0]].keeps:
-            if (
-                reading.name.verb in DONE_TO_OTHERS
-            ):  # like_post(post_id, user_id): whose post it is matters not
-                steps += _there(reading, argument, bound)
-                continue
+        else:
             owned = same_id(dot(bound.noun, *path), arg(argument.name))
             steps.append(require(owned, not_found(bound.noun, bound.id)))
-        else:
-            steps += _there(reading, argument, bound)
     return steps
 
 
@@ -246,3 +241,18 @@ def stems(words: Iterable[str]) -> frozenset[str]:
 def nouns_of(collection: Collection) -> frozenset[str]:
     named = (collection.words, *collection.called, tokens(collection.entity_type))
     return frozenset(stem(singular(word)) for noun in named for word in noun)
+
+
+def is_only_spoken_of(collection: Collection) -> bool:
+    """Nothing of the kind is seeded, and no tool makes or changes any."""
+    is_known = collection.placeholder or collection.fields or not collection.is_empty
+    return collection.form == "table" and not is_known
+
+
+def reply_name(reading: Reading) -> str:
+    """`get_wishlist` answers {"wishlist": …}: the tool's own words name what it returns."""
+    return "_".join(reading.name.nouns) or "result"
+
+
+def taken_for_id(argument: Argument, noun: str) -> str:
+    return f"`{argument.name}` is taken for the id of {article(noun).lower()} {noun}, though not called so"

@@ -21,8 +21,6 @@ from pipelines.core.english.verbs import (
     OVER,
     PAUSES,
     STOPPED_BY_FINAL,
-    SWITCHES,
-    SWITCHES_OFF,
     UNDOES,
 )
 from pipelines.core.english.words import article, joined, singular, tokens, without_denial, word_set
@@ -132,9 +130,6 @@ def _changes(reading: Reading, collection: Collection, by_verb: bool) -> Iterato
     told = told_state(reading) if by_verb else None
     if told is not None:
         yield Change(status or ("status",), told)
-    switch = switch_field(reading, collection) if by_verb else None
-    if switch is not None and switch[1] is not None:
-        yield Change((switch[0],), switch[1], True)
     summary = reading.said.summary.lower()
     leads = [tokens(phrase)[0] for phrase in _LEADS.findall(summary)]
     verb = reading.name.verb
@@ -262,39 +257,6 @@ def in_style(state: str, known: Sequence[str]) -> str:
 def _same_state(state: str, known: Iterable[str]) -> str | None:
     wanted = joined(tokens(state)).replace("ll", "l")
     return next((one for one in known if joined(tokens(one)).replace("ll", "l") == wanted), None)
-
-
-def switch_field(reading: Reading, collection: Collection) -> tuple[str, bool | None] | None:
-    """A yes-or-no field the verb sets: enable_roaming → roaming_enabled, unlock_account → is_locked.
-
-    None for what is turned round, whatever it is: toggle_contactless.
-    """
-    verb, nouns = reading.name.verb, [singular(each) for each in reading.name.nouns]
-    flags = [name for name, one in collection.fields.items() if "boolean" in one.kinds]
-    for name in flags:
-        words = [singular(each) for each in tokens(name) if each not in ("is", "has")]
-        is_named = words == nouns[-len(words) :]
-        if verb == "toggle" and (is_named or flags == [name]):
-            return name, None
-        for done, value in _switched_to(verb):
-            rest = [each for each in words if each not in done]
-            if len(rest) < len(words) and all(each in nouns for each in rest):
-                return name, value
-        if verb in SWITCHES and is_named:
-            return name, verb not in SWITCHES_OFF
-    return None
-
-
-def _switched_to(verb: str) -> Iterator[tuple[frozenset[str], bool]]:
-    """Words of a field that the verb makes true, then those that it makes false."""
-    yield frozenset((verb, participle(verb))), True
-    base = without_denial(verb) or verb.removeprefix("un")
-    if base != verb and len(base) > 2:
-        yield frozenset((base, participle(base))), False
-    if verb in SWITCHES:
-        yield word_set("enabled active activated on running"), verb not in SWITCHES_OFF
-    if verb in PAUSES | BACK_TO_WORK:
-        yield word_set("active enabled"), verb in BACK_TO_WORK
 
 
 # -- when it is refused

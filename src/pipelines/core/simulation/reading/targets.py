@@ -57,38 +57,9 @@ def subject_of(
         if (subject := _by_argument(argument, position, name, known, service)) is not None
     ]
     if not found:
-        ways = (_by_only_argument, _by_unique_field)
-        return next((one for way in ways if (one := way(name, arguments, known, service))), None)
+        return _by_only_argument(name, arguments, known, service)
     keeper = _OF_A_KEEPER if name.op in ("update", "transition") else _OF_A_KEEPER / 2
     return max(found, key=lambda one: one.score + keeper * _keeps_others(one, found))
-
-
-_KEYED = ("update", "delete", "transition")
-_TOLD_FREELY = word_set("reason note notes comment description text message remark title subject")
-
-
-def _by_unique_field(
-    name: ToolName, arguments: Sequence[Argument], known: Survey, service: Singleton | None
-) -> Subject | None:
-    """`delete_guest_by_email(email)`, `set_user_role(email, role)`: the one field given that no two records
-    share, of a thing that the name speaks of."""
-    table = best_collection(named_thing(name), known, service) if name.op in _KEYED else None
-    if table is None or table.form != "table" or table.is_empty:
-        return None
-    named = {joined(words) for preposition, words in name.complements if preposition == "by"}
-    fields = {one.name: find_field(table.fields, one.name) for one in arguments if one.is_required}
-    fit = [
-        one
-        for one in arguments
-        if (field := fields.get(one.name)) is not None
-        and table.fields[field].kinds == {"text"}
-        and not (table.fields[field].values or one.values or one.words[-1] in _TOLD_FREELY)
-        and (joined(one.words) in named if named else not {*one.words} & {*name.nouns})
-    ]
-    if len(fit) != 1 or (name.op == "update" and len(arguments) < 2):
-        return None
-    by_field = replace(table, id_field=fields[fit[0].name], found_by_field=True)
-    return Subject(collection=by_field, id_argument=fit[0], score=1.0)
 
 
 def _by_only_argument(

@@ -32,7 +32,6 @@ from pipelines.core.simulation.reading.records import (
     others_of,
     ownership,
     record_of,
-    time_like,
 )
 from pipelines.core.simulation.reading.states import (
     Change,
@@ -40,7 +39,6 @@ from pipelines.core.simulation.reading.states import (
     known_states,
     state_conditions,
     status_of,
-    switch_field,
     told_state,
 )
 from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, dot, refusal, require, spoken, word
@@ -51,9 +49,6 @@ from pipelines.core.simulation.reading.tool_reading import Reading
 _STATES_THAT_TELL = 3
 # Said of the change rather than of the record, so kept under the verb: hold_reason.
 _OF_THE_CHANGE = word_set("reason note notes comment comments by date remark explanation")
-_LETS_GO = word_set(
-    "detach release unassign free vacate unlink discharge evict clear unclaim disconnect return"
-)
 _DECISIONS = word_set("decision outcome verdict result state status")
 
 
@@ -66,21 +61,14 @@ def read_transition(reading: Reading) -> Drafted | None:
     owned = ownership(bound, others, reading)
     checks = [*bound.steps, *owned, *allowed_values(others)]
     others = [one for one in others if not _is_checked(one, owned)]
-    switch = switch_field(reading, bound.collection)
-    if switch is not None and switch[1] is None:
-        place = dot(bound.noun, switch[0])
-        turned: list[Step] = [{"set": {place: Not(place)}}, {"return": change_reply(reading, bound)}]
-        return Drafted(steps=(*checks, *turned), confidence=0.8)
     change = change_of(reading, bound.collection)
     if change is None:
-        return _let_go(reading, bound)
+        return None
     status = status_of(reading, bound.collection)
     if change.is_known and change.path != status and told_state(reading) is None:
         return stated(reading, bound, change)
     gives_more = _changes_fields(reading, bound, others)
     if not change.is_known:
-        if (let_go := _let_go(reading, bound)) is not None:
-            return let_go
         if reading.said.amount is not None:
             return None  # "renew a loan by 14 days" changes how much, and no state that anybody named
         is_doubtful = len(known_states(reading, bound.collection)) >= _STATES_THAT_TELL
@@ -92,7 +80,7 @@ def read_transition(reading: Reading) -> Drafted | None:
     if change.is_known or not gives_more:
         changes[place] = constant(change.value)
     kept, lets = _kept_arguments(reading, bound, others)
-    changes = _times(reading, bound) | changes | kept  # a day that is given is the day
+    changes |= kept
     if not changes:
         return None
     steps: list[Step] = [
@@ -113,11 +101,6 @@ def read_transition(reading: Reading) -> Drafted | None:
     return Drafted(steps=tuple(steps), notes=notes, remarks=remarks, confidence=0.8)
 
 
-def read_stated(reading: Reading) -> Drafted | None:
-    """A change to what the words name, where no argument says more."""
-    return None if any(one.is_required for one in others_of(reading)) else read_evident(reading)
-
-
 def read_evident(reading: Reading) -> Drafted | None:
     """To a state or a switch that the tool's words name, whatever its verb."""
     bound = record_of(reading)
@@ -125,7 +108,7 @@ def read_evident(reading: Reading) -> Drafted | None:
         return None
     change = change_of(reading, bound.collection, by_verb=False)
     if change is None:
-        return _let_go(reading, bound)
+        return None
     # Where it is not clear that anything is done at all, name and description have to say the same.
     said = claim_of(reading.tool.description)
     is_told = said.kind in ("reads", "names") and said.verb != "give"  # "Gives a captain VIP standing"
@@ -174,23 +157,6 @@ def read_decided(reading: Reading) -> Drafted | None:
         note = f"`{one.name}` becomes the state of the record, as it is given"
         return Drafted(steps=(*bound.steps, change, {"return": answer}), notes=(note,), confidence=0.8)
     return None
-
-
-def _let_go(reading: Reading, bound: Bound) -> Drafted | None:
-    """The one thing that a record may refer to, or not, it no longer does."""
-    gives_back = reading.name.verb in _LETS_GO or "back" in tokens(reading.said.summary.lower())
-    if not gives_back or any(one.is_required for one in others_of(reading)):
-        return None
-    fields = bound.collection.fields
-    paths = {link.path for link in bound.collection.links}
-    links = [p for p in paths if (one := field_at(fields, p)) is not None and "null" in one.kinds]
-    if len(links) != 1:
-        return None
-    place = dot(bound.noun, *links[0])
-    answer = change_reply(reading, bound, changed=links[0])
-    note = f"`{place}` is what `{reading.name.verb}` lets go: nothing else of such records may be blank"
-    steps: tuple[Step, ...] = (*bound.steps, {"set": {place: None}}, {"return": answer})
-    return Drafted(steps=steps, notes=(note,), confidence=0.8)
 
 
 def _is_checked(argument: Argument, owned: Sequence[Step]) -> bool:
@@ -318,15 +284,3 @@ def verb_fields(verb: str, fields: Mapping[str, Field]) -> Iterator[tuple[str, t
         words = tokens(name)
         if len(words) > 1 and words[0] in heads:
             yield name, words[1:]
-
-
-def _times(reading: Reading, bound: Bound) -> dict[Expr, Draft]:
-    """cancelled_at, suspension_start_date: set where the world has such a field."""
-    verb, fields = reading.name.verb, bound.collection.fields
-    heads = [tokens(one) for one in (participle(verb), *action_nouns(verb))]
-    return {
-        dot(bound.noun, name): time_like(field.example)
-        for name, field in fields.items()
-        if any(tokens(name)[: len(head)] == head for head in heads)
-        and tokens(name)[-1] in ("at", "date", "on", "time")
-    }

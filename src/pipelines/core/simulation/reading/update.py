@@ -8,9 +8,9 @@ from pipelines.core.english.words import article, singular, singulars, tokens, w
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.fields import field_at
 from pipelines.core.simulation.domain.shapes import find_field
-from pipelines.core.simulation.expr.make import Draft, arg, arithmetic, call, constant
-from pipelines.core.simulation.expr.nodes import Constant, Expr
-from pipelines.core.simulation.reading.amounts import counted_field, price_difference
+from pipelines.core.simulation.expr.make import Draft, arg, call, constant
+from pipelines.core.simulation.expr.nodes import Expr
+from pipelines.core.simulation.reading.amounts import price_difference
 from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.records import (
     change_notes,
@@ -115,17 +115,10 @@ def _there(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iterat
 
 
 def _changes(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iterator[tuple[Expr, Draft]]:
-    fields = bound.collection.fields
     for argument in others:
         path = _place(argument, bound)
         if argument.kind == "object" and argument.words[-1] in _BAGS:
             yield from _bag(argument, bound)
-        elif argument.kind == "number" and argument.words[-1] in ("delta", "increment", "adjustment"):
-            # Said to be a difference, it is added, not put in the place of what is there.
-            counted = counted_field(reading, argument, fields)
-            place = dot(bound.noun, *(counted or ()))
-            if counted is not None:
-                yield place, arithmetic(call("default", place, Constant(0)), "+", arg(argument.name))
         elif path is not None and not _is_one_more(argument, path, bound):
             yield dot(bound.noun, *path), arg(argument.name)
 
