@@ -24,7 +24,6 @@ _OBJECT = re.compile(
 _WHICH = word_set("new old other")
 ENOUGH = 1.5  # less evidence settles nothing: one shared field is chance
 _LEAD = 1.0  # by so much the best type has to be ahead of the next
-_KEY = 8.0  # evidence of ids alone, which no nested collection of the same name outweighs
 
 
 @dataclass(kw_only=True, slots=True)
@@ -82,11 +81,10 @@ def with_names(known: Survey, world: World, tools: Sequence[ToolLike]) -> Survey
         for kind, table in tables.items()
     }
     inside = [one for one in known.collections if one.form != "table" or one.path or one.owner is not None]
-    others = [replace(one, links=_links_of_rows(one, tables)) for one in inside]
     return replace(
         known,
         tables=tables,
-        collections=(*tables.values(), *others),
+        collections=(*tables.values(), *inside),
         meanings=meanings,
         references=references,
         tools={one.tool.name: one for one in facts},
@@ -122,15 +120,6 @@ def _links(
     return tuple(found)
 
 
-def _links_of_rows(rows: Collection, tables: Mapping[str, Collection]) -> tuple[Link, ...]:
-    """What the lines of an order refer to."""
-    table = tables.get(rows.entity_type)
-    if table is None or len(rows.path) != 1:
-        return ()
-    found = (link for link in table.list_links if len(link.path) == 2 and link.path[:1] == rows.path)
-    return tuple(replace(link, path=link.path[1:], in_list=False) for link in found)
-
-
 def _is_reachable(table: Collection, path: Sequence[str]) -> bool:
     """A list at the top of the record: of ids, or of records with an id."""
     kept = table.fields.get(path[0])
@@ -154,11 +143,7 @@ def _settled(
     tools: Sequence[ToolFacts],
     references: Sequence[Reference],
 ) -> dict[Noun, str]:
-    settled = {
-        noun: kind
-        for noun, one in weighed.items()
-        if (kind := one.best(ENOUGH)) is not None and not _means_a_part(one, kind, known)
-    }
+    settled = {noun: kind for noun, one in weighed.items() if (kind := one.best(ENOUGH)) is not None}
     for noun, kind in _described(tools, settled, known):
         settled.setdefault(noun, kind)
     settled |= _left_over(weighed, known, tools, settled)
@@ -171,13 +156,6 @@ def _settled(
         or noun[-1] not in of_fields
         or not any(noun[:at] in settled for at in range(len(noun)))
     }  # a shop's name is no shop
-
-
-def _means_a_part(one: _Weighed, kind: str, known: Survey) -> bool:
-    """`items` that every order keeps are meant by `item`, unless ids say otherwise."""
-    if one.by_type[kind] >= _KEY:
-        return False
-    return any(joined(singulars(part.words)) == joined(one.noun) for part in known.collections if part.path)
 
 
 def _words_of_fields(known: Survey) -> frozenset[str]:

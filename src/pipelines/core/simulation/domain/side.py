@@ -3,13 +3,12 @@ they agree. Reading is the default. A change needs a name that can be one, and a
 is not there.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
-from pipelines.core.english.inflection import all_forms
-from pipelines.core.english.verbs import ADJECTIVES, DOING, LEADING_NOUNS, OFTEN_NOUNS, TELLING, VAGUE, VALUES
-from pipelines.core.english.words import ARTICLES, is_plural, singular, tokens, word_set
+from pipelines.core.english.verbs import ADJECTIVES, DOING, LEADING_NOUNS, OFTEN_NOUNS, TELLING, VAGUE
+from pipelines.core.english.words import is_plural, singular, word_set
 from pipelines.core.simulation.domain.clauses import (
     QUESTIONS,
     Claim,
@@ -17,7 +16,7 @@ from pipelines.core.simulation.domain.clauses import (
     says_nothing_changes,
     says_nothing_is_stored,
 )
-from pipelines.core.simulation.domain.verbs import OP_OF_VERB, READS, op_of
+from pipelines.core.simulation.domain.verbs import OP_OF_VERB, READS
 from pipelines.core.tools.tool_annotations import ToolAnnotations
 
 Side: TypeAlias = Literal["read", "write", "unclear"]
@@ -55,7 +54,6 @@ _QUESTIONS = word_set("is has can does are was should may could must will would 
 _ONLY_SHOWN = word_set("preview simulate simulation hypothetical")
 _SUPPOSED = {("dry", "run"), ("what", "if")}
 
-_UNSURE = 0.3
 _DISPUTED = 0.45
 _DOUBTED = 0.6  # a read by what its description says, if that is no order to do something
 #: By what the name says (each row), and by what the description does (each column): the side, how sure it is,
@@ -79,11 +77,8 @@ def _decision(kind: NameKind, claim: ClaimKind) -> Decision:
 _SIDES: dict[str, Side] = {"read": "read", "write": "write", "unclear": "unclear"}
 
 
-def name_kind(words: Sequence[str], verb_at: int | None, things: Collection[str] = ()) -> NameKind:
-    """What the words of a name alone say; `verb_at` is where a verb was found among them.
-
-    `things` are nouns of the other tools: where there are orders, order_line is one of theirs.
-    """
+def name_kind(words: Sequence[str], verb_at: int | None) -> NameKind:
+    """What the words of a name alone say; `verb_at` is where a verb was found among them."""
     if (words[0] in _QUESTIONS and len(words) > 1) or says_what_would_be(words):
         return "reads"
     if words[0] in VAGUE:
@@ -104,7 +99,7 @@ def name_kind(words: Sequence[str], verb_at: int | None, things: Collection[str]
         return "names"
     if after and after[-1] in _TOLD:
         return "asks_about"
-    if after and (verb_at > 0 or verb in things):
+    if after and (verb_at > 0):
         return "names"
     return "names" if verb_at > 0 and verb not in ADJECTIVES else "may_write"  # invoice_void, lease_end
 
@@ -118,31 +113,14 @@ def is_told(words: Sequence[str]) -> bool:
     return len(words) > 1 and (words[-1] in _TOLD or singular(words[-1]) in _TOLD)
 
 
-def names_itself(description: str, word: str | None) -> bool:
-    """deed_register, "The register of deeds": what may be a verb is a thing here."""
-    words = tokens(description[:200].lower())
-    return len(words) > 2 and words[0] in ARTICLES and words[1] == word and words[2] in ("of", "with", "for")
-
-
 def names_particulars(words: Sequence[str]) -> bool:
     return len(words) > 1 and words[-1] in _PARTICULARS
 
 
-def decide(
-    kind: NameKind,
-    claim: Claim,
-    description: str | None,
-    *,
-    is_noun: bool,
-    verb: str | None = None,
-    objects: Sequence[str] = (),
-    gives: bool = False,
-) -> Decision:
+def decide(kind: NameKind, claim: Claim, description: str | None, *, is_noun: bool) -> Decision:
     """Both together. That nothing is changed is believed wherever the name does not say otherwise; that
-    nothing is stored, always. `gives`: the caller has to give more than ids."""
+    nothing is stored, always."""
     decision = _decision(kind, claim.kind)
-    if kind == "names" and claim.kind == "names" and verb is not None and _may_be_done(description, verb):
-        return Decision("unclear", _UNSURE)
     if kind == "writes" and claim.kind == "reads" and claim.verb in TELLING & DOING:
         return Decision("write", 0.7)  # rename_route, "Gives a route another name."
     if kind == "may_write" and claim.kind == "reads" and claim.verb in TELLING & DOING:
@@ -151,40 +129,15 @@ def decide(
         decision = decision._replace(sureness=min(decision.sureness, _DOUBTED))
     if is_noun and kind == "may_write" and claim.kind == "nothing":  # open_tickets, start_date
         return Decision("read", 0.7)
-    if decision.side != "read" and says_nothing_changes(description) and claim.kind != "writes":
-        return Decision("read", 0.85)
-    if decision.side != "read" and says_nothing_is_stored(description):
+    changes_nothing = says_nothing_changes(description) and claim.kind != "writes"
+    if decision.side != "read" and (changes_nothing or says_nothing_is_stored(description)):
         return Decision("read", 0.85)
     if decision.side == "unclear" and claim.kind == "reads" and claim.verb in QUESTIONS:
         return Decision("read", 0.75)  # split_fee, "How the fee is divided": it is an answer
-    if kind == "writes" and claim.kind == "names" and not _names_the_deed(description, verb or ""):
-        return _OF_A_THING  # invite_link, "The link with which …": nothing in it says that anything is done
     gives_back = claim.kind == "reads" and claim.verb not in ("list", "show", "count", "search", "find")
     if kind == "writes" and gives_back and _tells_of_a_result(description):
         return Decision("write", 0.8)
     return decision
-
-
-def _may_be_done(description: str | None, word: str) -> bool:
-    """dispose_sample, "Dispose of a sample.": the first word of both, which is listed as no noun."""
-    words = tokens((description or "")[:200].lower())
-    is_listed = word in _TOLD | _PARTICULARS or is_plural(word)
-    return words[:2] == (word, "of") and words[2:3] in (("a",), ("an",), ("the",)) and not is_listed
-
-
-_OF_A_THING = Decision("unclear", 0.4)
-_HEAD_ENDS = word_set("of with which that who whose for by to in on from at as between where when")
-
-
-def _names_the_deed(description: str | None, verb: str) -> bool:
-    """ "Cancellation of an order", "New booking for a guest": what is done, or made, is named."""
-    words = tokens((description or "")[:200])
-    if op_of(words[0]) not in (None, *READS) and not _HEAD_ENDS & {*words[1:2]}:
-        return True  # "Orders tickets for an event" of place_order
-    end = next((at for at, word in enumerate(words) if word in _HEAD_ENDS and at), len(words))
-    if words[end - 1] in VALUES:
-        return False  # "Shipping cost by weight"
-    return any(word == "new" or word in all_forms(verb) for word in words[:end])
 
 
 _RESULTS = word_set("new updated created changed resulting modified remaining confirmation after once")

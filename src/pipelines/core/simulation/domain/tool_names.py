@@ -6,7 +6,6 @@ Only words that any backend may use stand here; nothing is known of any one of t
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from pipelines.core.english.verbs import OFTEN_NOUNS, THINGS, VERB_PAIRS
 from pipelines.core.english.words import is_plural, singular, tokens, word_set
@@ -16,7 +15,6 @@ from pipelines.core.simulation.domain.side import (
     decide,
     is_told,
     name_kind,
-    names_itself,
     names_particulars,
     settled,
 )
@@ -51,42 +49,33 @@ class ToolName:
         return self.op in READS
 
 
-class Surroundings(NamedTuple):
-    """What the names of all tools of a set tell about the words of one of them."""
-
-    prefix: tuple[str, ...]  # begins (nearly) all names, and says whose they are: `wms_item`
-    things: frozenset[str]  # nouns elsewhere, in names or ids: then here too
-
-
 def read_tool_name(
     name: str,
     description: str = "",
-    around: Surroundings | None = None,
     *,
+    prefix: tuple[str, ...] = (),
     gives: bool = False,
     picks: Collection[str] = (),
     moves: bool = False,
     hints: ToolAnnotations | None = None,
 ) -> ToolName:
     """The name taken apart, on the side that its hints say, or that name and description agree on. `gives`:
-    more than ids; `picks`: what its ids are of; `moves`: so much from one to another."""
-    prefix, things = around or ((), frozenset())
+    more than ids; `prefix`: begins (nearly) all names of the set, and says whose they are; `picks`: what its ids are of; `moves`: so much from one to another."""
     words = tokens(name)
     if prefix and words[: len(prefix)] == prefix and len(words) > len(prefix):
         words = words[len(prefix) :]
     words = _merged(words)
     at = _verb_at(words, picks)
-    kind = name_kind(words, at, things)
+    kind = name_kind(words, at)
     is_verb = at is not None and (kind in ("may_write", "writes") or (at == 0 and kind == "names"))
     own = words[at] if at is not None and is_verb else words[0] if at is None else None
     claim = claim_of(description, own, words if at is None else words[at + 1 :])
     if kind == "asks_about" and at == 0 and claim == ("writes", words[0]):
         kind, own = "may_write", words[0]  # record_fee, "Record a fee": both say that it is done
-    if kind == "writes" and claim.kind == "names" and (is_told(words) or names_itself(description, own)):
+    if kind == "writes" and claim.kind == "names" and is_told(words):
         kind = "asks_about"  # shift_roster, "Workers on a shift."
     is_noun = _names_many(words) or names_particulars(words)
-    objects = words[(at or 0) + 1 :]
-    decision = decide(kind, claim, description, is_noun=is_noun, verb=own, objects=objects, gives=gives)
+    decision = decide(kind, claim, description, is_noun=is_noun)
     is_moved = (
         moves and kind not in ("reads", "asks_about") and any(op_of(word) == "transfer" for word in words)
     )
@@ -119,7 +108,7 @@ def _on_side(
     if own is None or decision.takes_description:
         # A verb that no tool is called by ("Puts the member …") sets something.
         deed = DEED_OF_NOUN.get(words[-1]) if own is None and len(words) > 1 and is_deed else None
-        if deed is not None and _is_same_deed(deed, claim.verb):
+        if deed is not None:
             return _taken_apart(deed, OP_OF_VERB[deed], (), words[:-1])
         verb = claim.verb or words[0]
         rest = words[1:] if words[0] == verb and len(words) > 1 else words
@@ -129,14 +118,6 @@ def _on_side(
     if not rest and service:  # `invoice.void`, `orders_get`
         service, rest = (), service
     return _taken_apart(own, OP_OF_VERB[own], service, rest)
-
-
-#: Verbs that leave it to their object to say what is done: "Book a payment", "Make a deposit".
-_LIGHT = word_set("make take do have book record enter mark register log post note give put place add set")
-
-
-def _is_same_deed(deed: str, verb: str | None) -> bool:
-    return verb is None or verb == deed or verb in _LIGHT or verb not in OP_OF_VERB
 
 
 def kind_of_tool(name: str) -> str:

@@ -1,15 +1,13 @@
 """Which family answers a tool, and the plan it gives: those that may, in order, for each kind of verb."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
-from pipelines.core.english.inflection import all_forms
 from pipelines.core.english.words import singular, tokens, word_set
 from pipelines.core.ledger.ledger import World
 from pipelines.core.ledger.ledger_schema import LedgerSchema
 from pipelines.core.simulation.domain.arguments import ToolLike
-from pipelines.core.simulation.domain.clauses import claim_of, says_nothing_changes
 from pipelines.core.simulation.domain.naming import with_names
 from pipelines.core.simulation.domain.shapes import Survey, find_field, survey
 from pipelines.core.simulation.expr.make import arg, constant, is_equal, plan_text
@@ -48,7 +46,6 @@ from pipelines.core.simulation.reading.transition import (
 from pipelines.core.simulation.reading.unclear import read_unclear
 from pipelines.core.simulation.reading.update import (
     read_changed_fields,
-    read_linked,
     read_spoken_field,
     read_update,
 )
@@ -135,7 +132,7 @@ def families(reading: Reading) -> Sequence[Family]:
         first = (_thought, read_session, read_computing, read_total, read_check, _computed)
         return (*first, *last, read_outside)
     if name.op is None:
-        return (read_handoff, read_computing, _agreed, read_evident, read_unclear)
+        return (read_handoff, read_computing, read_evident, read_unclear)
     if name.op in ("transition", "update") and _speaks_of_a_new_one(reading):
         return (*_WRITES["create"], read_unclear)
     known: tuple[Family, ...] = (_known_effect,) if name.op in ("delete", "withdraw") else ()
@@ -159,32 +156,11 @@ def _has_amount(reading: Reading) -> bool:
     return any(one.kind == "number" and one.id_noun is None for one in reading.arguments)
 
 
-def _agreed(reading: Reading) -> Drafted | None:
-    """A verb that nobody listed: where name and description both say it, what the records keep says what it
-    does (`join_team`, "A player joins a team")."""
-    said = claim_of(reading.tool.description, reading.name.verb, tokens(reading.tool.name))
-    if said.kind not in ("writes", "turns_out", "acts") or says_nothing_changes(reading.tool.description):
-        return None
-    if not all_forms(reading.name.verb) & {*tokens((reading.tool.description or "").lower())}:
-        return None
-    found = read_listed(reading) or read_amount(reading)
-    return replace(found, confidence=0.6) if found is not None else None
-
-
 def _known_effect(reading: Reading) -> Drafted | None:
     """A verb that has other meanings, but whose effect the records show."""
     about = reading.subject
     change = change_of(reading, about.collection) if about and about.collection.form == "table" else None
     return read_transition(reading) if change is not None and change.is_known else None
-
-
-_STARTS = word_set("start begin open launch deploy publish issue initiate submit schedule post activate")
-
-
-def _started(reading: Reading) -> Drafted | None:
-    """`start_server(server_id)`: of a thing that is there already, a change of state; else it is made."""
-    is_there = reading.name.verb in _STARTS and reading.picks_own()
-    return read_transition(reading) if is_there else None
 
 
 def _withdrawn(reading: Reading) -> Drafted | None:
@@ -204,8 +180,8 @@ def _undeclared(reading: Reading) -> Drafted | None:
 
 _WRITES: dict[str, tuple[Family, ...]] = {
     "create": (
-        *(read_membership, _started, read_told_amount, read_made, read_spoken_field, read_amount),
-        *(_known_effect, read_evident, read_linked, read_create, _undeclared),
+        *(read_membership, read_told_amount, read_made, read_spoken_field, read_amount),
+        *(_known_effect, read_evident, read_create, _undeclared),
     ),
     "notify": (read_made, _sent_to, read_told, read_create, _undeclared),
     "update": (

@@ -328,15 +328,12 @@ Path = tuple[str, ...]
 _ASIDE = word_set("is has was can be are on to for of the a an new")  # of a switch's name, what says little
 _PARTS = re.compile(r"[(),;:]|\bbut\b")
 _WORDS = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
-_MAY = word_set("can could may to")
 
 
 @dataclass(kw_only=True, slots=True)
 class _Found:
-    is_so: dict[Path, list[str]] = field(default_factory=dict)
-    is_not: dict[Path, list[str]] = field(default_factory=dict)
+    states: dict[Path, dict[str, bool]] = field(default_factory=dict)  # by field and value: whether it is so
     switches: dict[str, bool] = field(default_factory=dict)
-    blanks: list[Path] = field(default_factory=list)
 
 
 def restrictions(
@@ -359,7 +356,7 @@ def restrictions(
     conditions = [*_written(found, collection, each, taken)]
     if {*name} & LATE:
         conditions += _past_due(collection, each)
-    is_told = found.is_so or found.is_not or found.switches or found.blanks
+    is_told = found.states or found.switches
     return conditions if conditions or is_told else [*_in_general((name, *told), collection, each, taken)]
 
 
@@ -374,29 +371,19 @@ def stated_in(words: Sequence[str], collection: Collection, each: str) -> list[E
 def _read_word(
     found: _Found, words: Sequence[str], at: int, collection: Collection, *, is_name: bool
 ) -> None:
-    word = words[at]
+    word, base, denied = words[at], without_denial(words[at]), is_denied(words, at)
     own = {noun[-1] for noun in (collection.words, *collection.called)}
-    long = _long_state(words, at, collection)
-    if _is_in_own_name(words, at, collection):
-        return  # print orders are not printing
-    if long is None and (singular(word) in own or len(word) < 3 or (is_name and is_plural(word))):
+    if singular(word) in own or len(word) < 3 or (is_name and is_plural(word)):
         return
-    denied, base = is_denied(words, at), without_denial(word)
-    place = long or _state(word, collection, is_name=is_name)
-    if place is not None and not _is_possible(words, at, place[1]):
-        path, value = place
-        group = found.is_not if denied else found.is_so
-        if value not in group.setdefault(path, []):
-            group[path].append(value)
-    elif base is not None and (place := _state(base, collection, is_name=is_name)) is not None:
-        found.is_not.setdefault(place[0], []).append(place[1])
-    elif (switch := _switch(word, words, collection, is_name=is_name)) is not None:
-        found.switches[switch] = not denied
-    elif base is not None and (switch := _switch(base, words, collection, is_name=is_name)) is not None:
-        found.switches[switch] = False
-    elif denied or base is not None:
-        blank = _blank(base or word, collection)
-        found.blanks += [blank] if blank is not None and blank not in found.blanks else []
+    for said, is_so in ((word, not denied), (base, False)):
+        place = _state(said, collection, is_name=is_name) if said is not None else None
+        switch = _switch(said, words, collection, is_name=is_name) if said is not None else None
+        if place is not None:
+            found.states.setdefault(place[0], {}).setdefault(place[1], is_so)
+            return
+        if switch is not None:
+            found.switches[switch] = is_so
+            return
 
 
 def _state(word: str, collection: Collection, *, is_name: bool) -> tuple[Path, str] | None:
@@ -412,36 +399,6 @@ def _state(word: str, collection: Collection, *, is_name: bool) -> tuple[Path, s
     return next(((path, value) for path, value in values if joined(tokens(value)) == wanted), None)
 
 
-def _is_in_own_name(words: Sequence[str], at: int, collection: Collection) -> bool:
-    """Of print orders; but overdue bills are what they are said to be, where some are overdue."""
-    values = {joined(tokens(value)) for _, value in valued_fields(collection.fields)}
-    plain = singulars(words)
-    return joined(words[at : at + 1]) not in values and any(
-        plain[begin : begin + len(noun)] == noun
-        for noun in map(singulars, collection.called)
-        if len(noun) > 1
-        for begin in range(max(0, at - len(noun) + 1), at + 1)
-    )
-
-
-def _long_state(words: Sequence[str], at: int, collection: Collection) -> tuple[Path, str] | None:
-    """ "in store", "out of service": a state of several words, all of them."""
-    status = status_path(collection.fields)
-    for state in states_of(collection.fields, status) if status is not None else ():
-        parts = tokens(state)
-        if len(parts) > 1 and tuple(words[at : at + len(parts)]) == parts and status is not None:
-            return status, state
-    return None
-
-
-def _is_possible(words: Sequence[str], at: int, value: str) -> bool:
-    """ "units that can be lent out" are not lent; nor is what a tool calls `can_lend`, or `lendable`."""
-    before = [*words[max(0, at - 3) : at]]
-    may = bool(_MAY & ({*before[:-1]} if before[-1:] == ["be"] else {*before[-1:]}))
-    is_value = joined((words[at],)) == joined(tokens(value))  # `available`, of a room
-    return may or (words[at].endswith(("able", "ible")) and not is_value)
-
-
 def _switch(word: str, words: Sequence[str], collection: Collection, *, is_name: bool) -> str | None:
     """`paid_out` of "not paid out", `mfa`, `open_to_new` of tariffs_open."""
     spoken = {stem(one) for one in words}
@@ -453,30 +410,18 @@ def _switch(word: str, words: Sequence[str], collection: Collection, *, is_name:
     return fit[0] if len(fit) == 1 else None
 
 
-def _blank(word: str, collection: Collection) -> Path | None:
-    """`adjuster_id` of "without an adjuster", `reviewed_by` of "nobody has reviewed": what may be null."""
-    for name, one in collection.fields.items():
-        if "null" in one.kinds and stem(word) in {stem(part) for part in tokens(name)}:
-            return (name,)
-    return None
-
-
 def _written(found: _Found, collection: Collection, each: str, taken: set[Path]) -> Iterator[Expr]:
-    for path in dict.fromkeys((*found.is_so, *found.is_not)):
+    for path, values in found.states.items():
+        good, place = [value for value, is_so in values.items() if is_so], dot(each, *path)
         if path in taken:
             continue
-        good = [one for one in found.is_so.get(path, []) if one not in found.is_not.get(path, [])]
-        place = dot(each, *path)
         if good:
             yield is_equal(place, constant(good[0])) if len(good) == 1 else is_in(place, good)
         else:
-            yield from (differs(place, constant(one)) for one in dict.fromkeys(found.is_not[path]))
+            yield from (differs(place, constant(one)) for one in values)
     for name, value in found.switches.items():
         if (name,) not in taken:
             yield is_equal(dot(each, name), constant(value))
-    for path in found.blanks:
-        if path not in taken and path not in found.is_so:
-            yield is_null(dot(each, *path))
 
 
 def _in_general(

@@ -2,8 +2,8 @@
 description say, in the order asked for.
 
 Which type: `owner_animals(owner_id)` lists animals, since the owner is picked by an id, and animals refer to
-one. The nouns of the name, the lists of the reply, what the description begins with, the fields that arguments
-name, and the references between types are weighed together."""
+one. The nouns of the name, the lists of the reply, what the description begins with, the fields that
+arguments name, and the references between types are weighed together."""
 
 from dataclasses import replace
 

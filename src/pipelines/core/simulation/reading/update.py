@@ -53,19 +53,6 @@ def read_spoken_field(reading: Reading) -> Drafted | None:
     return read_update(reading) if is_named else None
 
 
-def read_linked(reading: Reading) -> Drafted | None:
-    """`seat_guest(guest_id, table_id)`: of two records the one that may keep the other's id gets it, where no
-    record of the kind is made."""
-    about = reading.subject
-    needed = [one for one in others_of(reading) if one.is_required]
-    if about is None or not about.id_argument.is_required or len(needed) != 1 or not needed[0].id_noun:
-        return None
-    path = field_for(needed[0], about.collection)
-    kept = field_at(about.collection.fields, path) if path is not None else None
-    is_link = any(link.path == path for link in about.collection.links)
-    return read_update(reading) if kept is not None and is_link and "null" in kept.kinds else None
-
-
 def read_update(reading: Reading) -> Drafted | None:
     bound = record_of(reading)
     if bound is None:
@@ -84,7 +71,7 @@ def read_update(reading: Reading) -> Drafted | None:
         *bound.steps,
         *ownership(bound, [one for one in others if arg(one.name) not in given], reading),
         *allowed_values(others),
-        *(state_conditions(reading, bound.collection, bound.noun, None) if is_told else ()),
+        *(state_conditions(reading, bound, (), None) if is_told else ()),
         *(step for step, _ in there),
     ]
     if computed is not None:  # each part gives way to the new one of the same kind
