@@ -171,7 +171,9 @@ def _clause_claim(words: list[str], own: _Own) -> tuple[Claim, str]:
         return Claim("reads", first), "question"
     if _is_tale(words):  # a tale of what happens, not yet a word on what the tool does
         return Claim("turns_out"), "tale"
-    if _has_contact_clause(words):
+    # "Shifts that have no volunteer yet" of open_shifts: what the name is about, no verb.
+    is_own_noun = is_plural(first) and first in own.objects and following not in _DETERMINERS - {"that"}
+    if is_own_noun or _has_contact_clause(words):
         return Claim("names"), "noun"
     for base, inflection in _bases(first):
         pair = VERB_PAIRS.get((base, following or "")) or _split_pair(base, words)

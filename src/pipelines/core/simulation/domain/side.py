@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
+from pipelines.core.english.inflection import all_forms
 from pipelines.core.english.verbs import ADJECTIVES, DOING, LEADING_NOUNS, OFTEN_NOUNS, TELLING, VAGUE
-from pipelines.core.english.words import is_plural, singular, word_set
+from pipelines.core.english.words import ARTICLES, is_plural, singular, tokens, word_set
 from pipelines.core.simulation.domain.clauses import (
     QUESTIONS,
     Claim,
@@ -117,7 +118,9 @@ def names_particulars(words: Sequence[str]) -> bool:
     return len(words) > 1 and words[-1] in _PARTICULARS
 
 
-def decide(kind: NameKind, claim: Claim, description: str | None, *, is_noun: bool) -> Decision:
+def decide(
+    kind: NameKind, claim: Claim, description: str | None, *, is_noun: bool, verb: str | None
+) -> Decision:
     """Both together. That nothing is changed is believed wherever the name does not say otherwise; that
     nothing is stored, always."""
     decision = _decision(kind, claim.kind)
@@ -134,10 +137,23 @@ def decide(kind: NameKind, claim: Claim, description: str | None, *, is_noun: bo
         return Decision("read", 0.85)
     if decision.side == "unclear" and claim.kind == "reads" and claim.verb in QUESTIONS:
         return Decision("read", 0.75)  # split_fee, "How the fee is divided": it is an answer
+    if kind == "writes" and claim.kind == "names" and not _names_the_deed(description, verb or ""):
+        return Decision("unclear", 0.4)  # invite_link, "The link with which …": nothing says that it is done
     gives_back = claim.kind == "reads" and claim.verb not in ("list", "show", "count", "search", "find")
     if kind == "writes" and gives_back and _tells_of_a_result(description):
         return Decision("write", 0.8)
     return decision
+
+
+_HEAD_ENDS = word_set("of with which that who whose for by to in on from at as between where when")
+
+
+def _names_the_deed(description: str | None, verb: str) -> bool:
+    """ "Cancellation of an order", "New booking for a guest": what is done, or made, is named."""
+    words = tokens((description or "")[:200])
+    end = next((at for at, word in enumerate(words) if word in _HEAD_ENDS and at), len(words))
+    is_thing = words[0] in ARTICLES or is_plural(words[end - 1])
+    return not is_thing or any(word == "new" or word in all_forms(verb) for word in words[:end])
 
 
 _RESULTS = word_set("new updated created changed resulting modified remaining confirmation after once")

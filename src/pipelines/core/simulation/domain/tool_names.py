@@ -59,8 +59,9 @@ def read_tool_name(
     moves: bool = False,
     hints: ToolAnnotations | None = None,
 ) -> ToolName:
-    """The name taken apart, on the side that its hints say, or that name and description agree on. `gives`:
-    more than ids; `prefix`: begins (nearly) all names of the set, and says whose they are; `picks`: what its ids are of; `moves`: so much from one to another."""
+    """The name taken apart, on the side that its hints say, or that name and description agree on. `prefix`:
+    begins (nearly) all names of the set; `gives`: more than ids; `picks`: what its ids are of; `moves`: so
+    much from one to another."""
     words = tokens(name)
     if prefix and words[: len(prefix)] == prefix and len(words) > len(prefix):
         words = words[len(prefix) :]
@@ -75,7 +76,7 @@ def read_tool_name(
     if kind == "writes" and claim.kind == "names" and is_told(words):
         kind = "asks_about"  # shift_roster, "Workers on a shift."
     is_noun = _names_many(words) or names_particulars(words)
-    decision = decide(kind, claim, description, is_noun=is_noun)
+    decision = decide(kind, claim, description, is_noun=is_noun, verb=own)
     is_moved = (
         moves and kind not in ("reads", "asks_about") and any(op_of(word) == "transfer" for word in words)
     )

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
-from pipelines.core.english.words import singular, tokens, word_set
+from pipelines.core.english.words import word_set
 from pipelines.core.ledger.ledger import World
 from pipelines.core.ledger.ledger_schema import LedgerSchema
 from pipelines.core.simulation.domain.arguments import ToolLike
@@ -16,7 +15,6 @@ from pipelines.core.simulation.reading.check import read_check
 from pipelines.core.simulation.reading.computing import read_computing
 from pipelines.core.simulation.reading.create import read_create, read_made, read_recorded
 from pipelines.core.simulation.reading.delete import read_delete
-from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.grounds import Grounds, effects_of, grounds_of, is_doubtful
 from pipelines.core.simulation.reading.listing import read_listing
 from pipelines.core.simulation.reading.lookup import read_lookup, read_outside, refuse
@@ -133,23 +131,10 @@ def families(reading: Reading) -> Sequence[Family]:
         return (*first, *last, read_outside)
     if name.op is None:
         return (read_handoff, read_computing, read_evident, read_unclear)
-    if name.op in ("transition", "update") and _speaks_of_a_new_one(reading):
-        return (*_WRITES["create"], read_unclear)
     known: tuple[Family, ...] = (_known_effect,) if name.op in ("delete", "withdraw") else ()
     # pay_bill(bill_id, amount): what is given may not be all.
     own = (*_WRITES[name.op], *known) if _has_amount(reading) else (*known, *_WRITES[name.op])
     return (read_handoff, read_transfer, read_computing, *own, read_unclear)
-
-
-def _speaks_of_a_new_one(reading: Reading) -> bool:
-    """ "Take on a new client": of a thing that no id picks, with what such things have."""
-    words, table = tokens(reading.said.summary.lower()), reading.collection
-    if table is None or table.form != "table" or any(one.id_noun for one in reading.arguments):
-        return False
-    names = {noun[-1] for noun in (table.words, *table.called)}
-    needed = [one for one in reading.arguments if one.is_required]
-    is_new = any(one == "new" and singular(other) in names for one, other in pairwise(words))
-    return is_new and bool(needed) and all(field_for(one, table) is not None for one in needed)
 
 
 def _has_amount(reading: Reading) -> bool:

@@ -37,7 +37,7 @@ from pipelines.core.simulation.reading.steps import (
     refusal,
     require,
 )
-from pipelines.core.simulation.reading.targets import best_collection, subject_of
+from pipelines.core.simulation.reading.targets import best_collection
 from pipelines.core.simulation.reading.tool_reading import Reading
 from pipelines.core.simulation.reading.transition import allowed_values
 
@@ -126,7 +126,8 @@ def _home(reading: Reading) -> _Home | None:
     thing = reading.thing or (singular(reading.name.verb),)
     table = best_collection(thing, reading.known, reading.service)
     made = MADE_BY.get(reading.name.verb)
-    if made is not None and (table is None or table.is_empty or _is_given(reading, table)):
+    about = reading.subject.collection if reading.subject is not None else None
+    if made is not None and (table is None or table.is_empty or table == about):
         thing = (made,)  # reserve_book(book_id) makes a reservation, not a book
         table = best_collection(thing, reading.known, reading.service)
     if table is not None and ((not table.of_records and not table.is_empty) or table.in_each):
@@ -221,12 +222,6 @@ def _says_nothing(reading: Reading, home: _Home) -> bool:
     return bool(opaque) and all(one in opaque for one in plain)
 
 
-def _is_given(reading: Reading, collection: Collection) -> bool:
-    """`book_room(room_no, …)`: the room is there already."""
-    found = (subject_of(reading.name, [one], reading.known, reading.service) for one in reading.arguments)
-    return any(one is not None and one.collection == collection for one in found)
-
-
 # -- what it is made of
 
 
@@ -302,7 +297,7 @@ def _beginnings(reading: Reading, home: _Home) -> dict[str, Draft]:
     """Status, times and owner of a new record; empty where records have lists, null where all are."""
     collection = home.collection
     started: dict[str, Draft] = {}
-    status = status_of(reading, collection) or (("status",) if _has_states(reading, home) else None)
+    status = status_of(reading, collection)
     if status is not None:
         first = constant(initial_state(reading, collection))
         started[status[0]] = dict.fromkeys(status[1:], first) if status[1:] else first
@@ -317,13 +312,6 @@ def _beginnings(reading: Reading, home: _Home) -> dict[str, Draft]:
         elif field.kinds == {"null"}:
             started[name] = None
     return started
-
-
-def _has_states(reading: Reading, home: _Home) -> bool:
-    """Of a type without records: whether other tools of the noun change its state (close_case)."""
-    names = (tool.name for tool in reading.known.tools.values())
-    is_changed = any(one.op == "transition" and home.noun in singulars(one.nouns) for one in names)
-    return is_changed and (home.collection.is_empty or not home.collection.fields)
 
 
 # -- the steps that keep it

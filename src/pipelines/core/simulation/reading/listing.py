@@ -8,7 +8,6 @@ arguments name, and the references between types are weighed together."""
 from dataclasses import replace
 
 from pipelines.core.english.words import is_plural, plural, singulars, tokens
-from pipelines.core.simulation.domain.fields import find_field
 from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.domain.tool_facts import listed_in
 from pipelines.core.simulation.expr.make import (
@@ -36,7 +35,7 @@ from pipelines.core.simulation.reading.filters import (
     only_those,
     restrictions,
 )
-from pipelines.core.simulation.reading.records import is_only_spoken_of, noun_of, reply_name, source_of
+from pipelines.core.simulation.reading.records import noun_of, reply_name, source_of
 from pipelines.core.simulation.reading.replies import find_path, reply
 from pipelines.core.simulation.reading.steps import (
     Drafted,
@@ -74,7 +73,7 @@ def asked_collection(reading: Reading, *, of_many: bool | None = None) -> Collec
     if many and linked and (len(linked) == 1 or linked[0][0] > linked[1][0]):
         return linked[0][1]  # whatever it is called, it refers to what an argument picks
     is_scope = many and named is not None and _from_arguments(reading, named, many=True) < 0
-    return (None if is_scope else named) or _with_such_fields(reading)
+    return None if is_scope else named
 
 
 def is_spoken_of(reading: Reading, table: Collection) -> bool:
@@ -126,27 +125,10 @@ def _picks(reading: Reading, table: Collection, noun: tuple[str, ...]) -> bool:
     return best_collection(noun, reading.known, reading.service) == table
 
 
-def _with_such_fields(reading: Reading) -> Collection | None:
-    """`lookup_isbn(isbn)`: the one type that has these fields."""
-    # `track_parcel(tracking_no)`: a number that some records have, and that refers to none, is a field.
-    given = [
-        one.name
-        for one in reading.arguments
-        if one.is_required and (one.id_noun is None or reading.known.refers_to(one.id_noun) is None)
-    ]
-    if not reading.name.reads():
-        return None
-    seeded = [one for one in reading.known.tables.values() if not one.is_empty]
-    fit = [one for one in seeded if all(find_field(one.fields, name) for name in given)]
-    return fit[0] if given and len(fit) == 1 else None
-
-
 def read_listing(reading: Reading) -> Drafted | None:
     """A list of records; None when the tool's nouns name no collection."""
     collection = asked_collection(reading)
     if collection is None or not collection.of_records or collection.in_each:
-        return None
-    if _is_of_unknown(reading, collection):
         return None
     steps, many, asked = gathered(reading, collection)
     return Drafted(
@@ -154,16 +136,6 @@ def read_listing(reading: Reading) -> Drafted | None:
         notes=asked.notes(),
         confidence=0.9 if not asked.ignored else 0.6,
     )
-
-
-def _is_of_unknown(reading: Reading, collection: Collection) -> bool:
-    """The one id that must be given is of things that only the tools speak of: all records, whichever type
-    has the id, would be too many."""
-    about = reading.subject
-    if about is None or reading.known.is_empty or about.collection.entity_type == collection.entity_type:
-        return False
-    is_unknown = is_only_spoken_of(about.collection) and bool(about.id_argument.id_noun)
-    return is_unknown and about.id_argument.is_required and field_for(about.id_argument, collection) is None
 
 
 def gathered(reading: Reading, collection: Collection) -> tuple[list[Step], str, Narrowing]:

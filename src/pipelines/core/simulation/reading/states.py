@@ -133,6 +133,9 @@ def _changes(reading: Reading, collection: Collection, by_verb: bool) -> Iterato
     yield _named(reading, collection, undone) or next(
         (Change((name,), False, True) for (name, *_), value in undone if value is True), None
     )
+    last = tokens(reading.tool.name)[-1]
+    if status is not None and last in leads and stem(last) != last:
+        yield Change(status, in_style(last, known), True)  # both say the state, though no record has it
     if by_verb and (verb in LEADS_TO or not undoes(reading)):
         state = in_style(options[0], known or reading.known.states)
         yield Change(status or _place_of_state(state, collection) or ("status",), state, is_known=False)

@@ -40,9 +40,6 @@ from pipelines.core.simulation.reading.states import (
 from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, dot, refusal, require
 from pipelines.core.simulation.reading.tool_reading import Reading
 
-#: Seen or declared: with so many, one that is not among them is doubtful, unless name and description agree
-#: on the verb that leads there.
-_STATES_THAT_TELL = 3
 # Said of the change rather than of the record, so kept under the verb: hold_reason.
 _OF_THE_CHANGE = word_set("reason note notes comment comments by date remark explanation")
 _DECISIONS = word_set("decision outcome verdict result state status")
@@ -55,11 +52,9 @@ def read_transition(reading: Reading) -> Drafted | None:
     if bound is None or change is None:
         return None
     if not change.is_known and not _changes_fields(reading, bound):
-        # "renew a loan by 14 days" changes how much. Where records have states, and this is none, which one
-        # is meant would be a guess; and "Settlement." of `settle_season` is the name once more.
-        has_states = len(known_states(reading, bound.collection)) >= _STATES_THAT_TELL
+        # "renew a loan by 14 days" changes how much; "Settlement." of `settle_season` is the name once more.
         said = claim_of(reading.tool.description, reading.name.verb).kind
-        if reading.said.amount is not None or has_states or said in ("names", "vague"):
+        if reading.said.amount is not None or said in ("names", "vague"):
             return None
     return _changed(reading, bound, change)
 
