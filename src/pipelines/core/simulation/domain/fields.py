@@ -34,7 +34,6 @@ class Field:
     example: Json = None  # some scalar value, to write others like it
     keeps: Form | None = None  # map or list when it holds many things rather than being one
     of_records: bool = False  # the many things are objects
-    of_pairs: bool = False  # the many things are objects with one key each, as {"U1": "Hello"}
     parts: Mapping[str, "Field"] = field(default_factory=dict)  # of the object, or of each record kept
     id_field: str | None = None  # of the records kept
     is_empty: bool = False  # a container in which nothing was ever seen
@@ -132,8 +131,6 @@ def _object_field(name: str, kinds: frozenset[str], objects: list[JsonObject], d
         keyed = [(key, value) for one in objects for key, value in one.items() if isinstance(value, dict)]
         id_field = key_field(name, keyed[:SAMPLE], parts)
         return Field(name=name, kinds=kinds, keeps="map", of_records=True, parts=parts, id_field=id_field)
-    if _is_map_of_values(name, objects):
-        return Field(name=name, kinds=kinds, keeps="map")
     return Field(name=name, kinds=kinds, parts=fields_of(objects, depth + 1))
 
 
@@ -142,18 +139,9 @@ def _list_field(name: str, kinds: frozenset[str], lists: list[list[Json]], depth
     records = [element for element in elements if isinstance(element, dict)]
     if not records:
         return Field(name=name, kinds=kinds, keeps="list", is_empty=not elements)
-    if _are_pairs(records):
-        return Field(name=name, kinds=kinds, keeps="list", of_pairs=True)
     parts = fields_of(records[:SAMPLE], depth + 1)
     id_field = own_id(name, parts)
     return Field(name=name, kinds=kinds, keeps="list", of_records=True, parts=parts, id_field=id_field)
-
-
-def _are_pairs(records: list[JsonObject]) -> bool:
-    """Each record is one key and its value, and the keys are no field names."""
-    keys = [key for record in records for key in record]
-    odd = sum(not re.fullmatch(r"[a-z][a-zA-Z_]*", key) for key in keys)
-    return len(keys) <= len(records) * 3 and odd == len(keys) > 0
 
 
 def _is_map_of_records(objects: list[JsonObject]) -> bool:
@@ -167,13 +155,6 @@ def _is_map_of_records(objects: list[JsonObject]) -> bool:
         return True
     names = [frozenset(value) for _, value in records]
     return len(records) > 1 and len(set(names)) == 1 and len(names[0]) > 1
-
-
-def _is_map_of_values(name: str, objects: list[JsonObject]) -> bool:
-    values = [value for one in objects for value in one.values()]
-    alike = len({kind_of(value) for value in values}) == 1 and not isinstance(values[0], dict)
-    odd_keys = any(not re.fullmatch(r"[a-z][a-z_]*\d?", key) for one in objects for key in one)
-    return alike and _is_many(name) and (odd_keys or "map" in tokens(name))
 
 
 def _is_many(name: str) -> bool:

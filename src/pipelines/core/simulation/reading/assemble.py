@@ -8,8 +8,8 @@ from pipelines.core.ledger.ledger import World
 from pipelines.core.ledger.ledger_schema import LedgerSchema
 from pipelines.core.simulation.domain.arguments import ToolLike
 from pipelines.core.simulation.domain.naming import with_names
-from pipelines.core.simulation.domain.shapes import Survey, find_field, survey
-from pipelines.core.simulation.expr.make import arg, constant, is_equal, plan_text
+from pipelines.core.simulation.domain.shapes import Survey, survey
+from pipelines.core.simulation.expr.make import constant, plan_text
 from pipelines.core.simulation.reading.amounts import read_amount, read_told_amount, read_transfer
 from pipelines.core.simulation.reading.check import read_check
 from pipelines.core.simulation.reading.computing import read_computing
@@ -26,11 +26,6 @@ from pipelines.core.simulation.reading.states import change_of
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     Step,
-    dot,
-    find_one,
-    name_for,
-    refusal,
-    require,
     with_plan_names,
 )
 from pipelines.core.simulation.reading.targets import with_spoken_nouns
@@ -89,7 +84,7 @@ def read_plan(
     if is_doubtful(reading, drafted.steps):
         family, drafted = read_unclear, read_unclear(reading)
     others = [] if family is read_unclear else _others(reading, asked, family, drafted)
-    body = [*_credentials(reading), *drafted.steps]
+    body = drafted.steps
     grounds = grounds_of(reading, drafted, body, _name(family), others)
     disputed = tuple(f"it may be meant otherwise: {one}" for one in grounds.fits_too)
     notes = (*drafted.notes, *grounds.open_ends, *disputed)
@@ -197,15 +192,3 @@ def _computed(reading: Reading) -> Drafted | None:
     about = reading.subject
     is_kept = about is not None and not is_only_spoken_of(about.collection)
     return read_outside(reading) if reading.name.op == "compute" and not is_kept else None
-
-
-def _credentials(reading: Reading) -> list[Step]:
-    """A token or key that the service keeps must be the one given."""
-    service = reading.service
-    if service is None:
-        return []
-    holder = name_for(service.entity_type)
-    kept = [(one, name) for one in reading.credentials if (name := find_field(service.fields, one.name))]
-    wrong = refusal("wrong_credentials", "The credentials are not valid", 401)
-    checks = [require(is_equal(dot(holder, name), arg(one.name)), wrong) for one, name in kept]
-    return [find_one(holder, service.entity_type, constant(service.id)), *checks] if checks else []

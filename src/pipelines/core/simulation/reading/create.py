@@ -39,7 +39,6 @@ from pipelines.core.simulation.reading.steps import (
 )
 from pipelines.core.simulation.reading.targets import best_collection
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.transition import allowed_values
 
 _OWNERS = ("created_by", "owner", "user", "username", "user_id", "author", "sender", "sender_id")
 
@@ -102,7 +101,7 @@ def read_create(reading: Reading, into: Collection | None = None) -> Drafted | N
         return None
     references, known = _references(reading, home)
     attrs = _attributes(reading, home)
-    steps: list[Step] = [*allowed_values(reading.arguments), *_service_found(reading, home), *known]
+    steps: list[Step] = [*_service_found(reading, home), *known]
     user = current_user(reading)
     if user is not None and user in attrs.values():  # it belongs to whoever is signed in: somebody must be
         steps.append(require(is_given(user), refusal("not_logged_in", "Nobody is logged in", 401)))
@@ -297,7 +296,7 @@ def _beginnings(reading: Reading, home: _Home) -> dict[str, Draft]:
     """Status, times and owner of a new record; empty where records have lists, null where all are."""
     collection = home.collection
     started: dict[str, Draft] = {}
-    status = status_of(reading, collection)
+    status = status_of(reading, collection) or (("status",) if _has_states(reading, home) else None)
     if status is not None:
         first = constant(initial_state(reading, collection))
         started[status[0]] = dict.fromkeys(status[1:], first) if status[1:] else first
@@ -312,6 +311,13 @@ def _beginnings(reading: Reading, home: _Home) -> dict[str, Draft]:
         elif field.kinds == {"null"}:
             started[name] = None
     return started
+
+
+def _has_states(reading: Reading, home: _Home) -> bool:
+    """Of a type without records: whether other tools of the noun change its state (close_case)."""
+    names = (tool.name for tool in reading.known.tools.values())
+    is_changed = any(one.op == "transition" and home.noun in singulars(one.nouns) for one in names)
+    return is_changed and (home.collection.is_empty or not home.collection.fields)
 
 
 # -- the steps that keep it

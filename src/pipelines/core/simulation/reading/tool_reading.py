@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pipelines.core.english.inflection import participle
-from pipelines.core.english.numbers import quantities
 from pipelines.core.english.words import is_plural, joined, singular, singulars, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument, ToolLike
 from pipelines.core.simulation.domain.clauses import claim_of
@@ -42,14 +41,7 @@ _REFUND = re.compile(
 _LISTS_IDS = re.compile(
     r"\b(?:list of|all)(?: the| all)?(?: \w+){0,2} (?:ids|identifiers|symbols|codes)\b", re.IGNORECASE
 )
-_BY = re.compile(r"\bby (?:up to |an? additional |another |a further )?$", re.IGNORECASE)
-_LONGEST_BY = 24  # characters
-LONGEST_SUMMARY = 500  # of which an amount is read: descriptions may be hostile
-_MEASURES = word_set(
-    "% percent point points unit units cent cents second seconds minute minutes hour hours day days week"
-    " weeks month months quarter quarters year years night nights degree degrees step steps"
-    " level levels mile miles km kg"
-)
+_BY_SO_MUCH = re.compile(r"\bby (?:up to |an? additional |another |a further )?\d")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,7 +53,7 @@ class Said:
     forbidden_states: tuple[str, ...]  # "if the order is already processed or delivered, it cannot be …"
     refunds: bool  # "the payment will be refunded"
     lists_ids: bool  # "a list of stock symbols", "all order ids"
-    amount: str | None = None  # "by 14 days": what it changes by, in so many words
+    by_so_much: bool = False  # "by 14 days"
 
 
 def read_description(description: str | None) -> Said:
@@ -74,18 +66,8 @@ def read_description(description: str | None) -> Said:
         forbidden_states=tuple(_forbidden(text)),
         refunds=_REFUND.search(text) is not None,
         lists_ids=_LISTS_IDS.search(summary) is not None,
-        amount=_changed_by(summary),
+        by_so_much=_BY_SO_MUCH.search(summary) is not None,
     )
-
-
-def _changed_by(summary: str) -> str | None:
-    """The amount that something is changed by; "by 5 pm" is when, and "by 3 people" who."""
-    summary = summary[:LONGEST_SUMMARY]
-    for one in quantities(summary):
-        before = summary[max(0, one.start - _LONGEST_BY) : one.start]
-        if _BY.search(before) and (one.unit in _MEASURES or one.currency is not None):
-            return f"by {summary[one.start : one.end]} {one.unit}".strip()
-    return None
 
 
 def content_words(description: str | None) -> tuple[str, ...]:

@@ -11,13 +11,10 @@ from pipelines.core.simulation.domain.clauses import claim_of
 from pipelines.core.simulation.domain.shapes import Field, find_field
 from pipelines.core.simulation.expr.make import (
     Draft,
-    any_of,
     arg,
     call,
     constant,
     expressions_in,
-    is_in,
-    is_null,
 )
 from pipelines.core.simulation.expr.nodes import Expr, Not
 from pipelines.core.simulation.reading.amounts import price_difference, refund_steps
@@ -37,7 +34,7 @@ from pipelines.core.simulation.reading.states import (
     state_conditions,
     status_of,
 )
-from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, dot, refusal, require
+from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, dot
 from pipelines.core.simulation.reading.tool_reading import Reading
 
 # Said of the change rather than of the record, so kept under the verb: hold_reason.
@@ -54,7 +51,7 @@ def read_transition(reading: Reading) -> Drafted | None:
     if not change.is_known and not _changes_fields(reading, bound):
         # "renew a loan by 14 days" changes how much; "Settlement." of `settle_season` is the name once more.
         said = claim_of(reading.tool.description, reading.name.verb).kind
-        if reading.said.amount is not None or said in ("names", "vague"):
+        if reading.said.by_so_much or said in ("names", "vague"):
             return None
     return _changed(reading, bound, change)
 
@@ -89,7 +86,6 @@ def _changed(reading: Reading, bound: Bound, change: Change) -> Drafted | None:
     steps: list[Step] = [
         *bound.steps,
         *owned,
-        *allowed_values(others),
         *state_conditions(reading, bound, change.path, target),
         *lets,
         {"set": kept},
@@ -138,19 +134,6 @@ def _changes_fields(reading: Reading, bound: Bound) -> bool:
         return bool(paths)  # like_post(post_id, user_id): the post is in no other state by it
     fields, links = bound.collection.fields, {link.path for link in bound.collection.links}
     return any(path not in links or len(path) > 1 or "null" in fields[path[0]].kinds for path in paths)
-
-
-def allowed_values(arguments: Sequence[Argument]) -> list[Step]:
-    """ "should be either 'a' or 'b'": anything else is refused."""
-    steps: list[Step] = []
-    for one in arguments:
-        if one.values and not one.schema.get("enum") and one.is_scalar:
-            value, shown = arg(one.name), " or ".join(map(str, one.values))
-            condition = is_in(value, one.values)
-            condition = condition if one.is_required else any_of(is_null(value), condition)
-            failure = refusal(f"invalid_{one.name}", f"{one.name} must be {shown}", 400)
-            steps.append(require(condition, failure))
-    return steps
 
 
 def _kept_arguments(

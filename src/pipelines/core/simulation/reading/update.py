@@ -24,7 +24,7 @@ from pipelines.core.simulation.reading.records import (
 from pipelines.core.simulation.reading.states import state_conditions
 from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, dot, find_reference, name_for
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.transition import allowed_values, read_transition, verb_fields
+from pipelines.core.simulation.reading.transition import read_transition, verb_fields
 
 Path = tuple[str, ...]
 _BAGS = word_set("updates update changes fields data attributes patch values properties payload body details")
@@ -70,7 +70,6 @@ def read_update(reading: Reading) -> Drafted | None:
     steps = [
         *bound.steps,
         *ownership(bound, [one for one in others if arg(one.name) not in given], reading),
-        *allowed_values(others),
         *(state_conditions(reading, bound, (), None) if is_told else ()),
         *(step for step, _ in there),
     ]
