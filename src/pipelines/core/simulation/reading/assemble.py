@@ -38,7 +38,6 @@ from pipelines.core.simulation.reading.transition import (
 )
 from pipelines.core.simulation.reading.unclear import read_unclear
 from pipelines.core.simulation.reading.update import (
-    read_changed_fields,
     read_spoken_field,
     read_update,
 )
@@ -165,7 +164,7 @@ _WRITES: dict[str, tuple[Family, ...]] = {
     ),
     "notify": (read_made, _sent_to, read_told, read_create, _undeclared),
     "update": (
-        *(read_listed, read_amount, read_recorded, read_decided, read_changed_fields),
+        *(read_listed, read_amount, read_recorded, read_decided),
         *(read_evident, read_update),
     ),
     "delete": (read_membership, read_delete, _undeclared),

@@ -99,13 +99,12 @@ def read_create(reading: Reading, into: Collection | None = None) -> Drafted | N
         return None
     if _says_nothing(reading, home):
         return None
-    references, known = _references(reading, home)
     attrs = _attributes(reading, home)
-    steps: list[Step] = [*_service_found(reading, home), *known]
+    steps: list[Step] = [*_service_found(reading, home), *_references(reading, home)]
     user = current_user(reading)
     if user is not None and user in attrs.values():  # it belongs to whoever is signed in: somebody must be
         steps.append(require(is_given(user), refusal("not_logged_in", "Nobody is logged in", 401)))
-    steps += [*_kept(home, attrs), *_counted(home), *_linked(home, references)]
+    steps += [*_kept(home, attrs), *_counted(home)]
     steps.append({"return": _reply(reading, home)})
     new = [f"`{name}`" for name in attrs if name not in home.collection.fields]
     is_new = home.collection.is_empty or not home.collection.fields
@@ -231,10 +230,9 @@ def _service_found(reading: Reading, home: _Home) -> list[Step]:
     return [find_one(name_for(home.service.entity_type), home.service.entity_type, constant(home.service.id))]
 
 
-def _references(reading: Reading, home: _Home) -> tuple[list[tuple[str, Collection]], list[Step]]:
+def _references(reading: Reading, home: _Home) -> list[Step]:
     """Ids of other things in the arguments: they must exist."""
-    found: list[tuple[str, Collection]] = []
-    steps: list[Step] = []
+    steps: dict[str, Step] = {}
     kept = {link.path: link.entity_type for link in home.collection.links}
     for argument in reading.arguments:
         if not argument.is_scalar or not argument.is_required:
@@ -248,10 +246,9 @@ def _references(reading: Reading, home: _Home) -> tuple[list[tuple[str, Collecti
         # The manager of a new employee is another employee.
         is_own = find_field(home.collection.fields, argument.name) in (None, home.collection.id_field)
         bound = name_for(noun_of(other), avoid=(home.noun,))
-        if not (other == home.collection and is_own) and all(bound != known for known, _ in found):
-            found.append((bound, other))
-            steps.append(find_reference(bound, other.entity_type, arg(argument.name)))
-    return found, steps
+        if not (other == home.collection and is_own):
+            steps.setdefault(bound, find_reference(bound, other.entity_type, arg(argument.name)))
+    return [*steps.values()]
 
 
 def _attributes(reading: Reading, home: _Home) -> dict[str, Draft]:
@@ -350,18 +347,6 @@ def _counted(home: _Home) -> list[Step]:
         return []
     places = [dot(name_for(home.service.entity_type), name) for name in counters]
     return [{"set": {place: _one_more(place) for place in places}}]
-
-
-def _linked(home: _Home, references: Sequence[tuple[str, Collection]]) -> list[Step]:
-    """A user that lists its orders' ids gets the new one's."""
-    id = id_of(home.noun) if home.is_table else dot(home.noun, "id")
-    links: dict[Expr, Draft] = {
-        dot(noun, name): id
-        for noun, other in references
-        for name, field in other.fields.items()
-        if field.keeps == "list" and not field.of_records and home.noun in singulars(tokens(name))
-    }
-    return [{"append": links}] if links else []
 
 
 def _reply(reading: Reading, home: _Home) -> Draft:

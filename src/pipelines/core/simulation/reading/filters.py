@@ -25,11 +25,9 @@ from pipelines.core.simulation.domain.shapes import Collection, Field, find_fiel
 from pipelines.core.simulation.expr.make import (
     FALSE,
     TODAY,
-    TRUE,
     all_of,
     any_of,
     arg,
-    arithmetic,
     call,
     compare,
     constant,
@@ -40,7 +38,7 @@ from pipelines.core.simulation.expr.make import (
     is_in,
     is_null,
 )
-from pipelines.core.simulation.expr.nodes import Conditional, Constant, Expr, Name, Not, Or, Slice
+from pipelines.core.simulation.expr.nodes import Constant, Expr, Name, Slice
 from pipelines.core.simulation.reading.replies import find_path
 from pipelines.core.simulation.reading.steps import dot, refers
 from pipelines.core.simulation.reading.tool_reading import Reading
@@ -49,7 +47,6 @@ _LIMITS = word_set("limit maxresult topk topn top size pagesize perpage count n 
 _OFFSETS = word_set("offset skip start startindex")
 _QUERIES = word_set("query q keyword search term text phrase searchterm searchtext pattern content word")
 _SORTS = word_set("sort sortby orderby sortfield sortkey")
-_DIRECTIONS = word_set("order sortorder direction sortdirection ascending descending desc asc reverse")
 _LEAST = word_set("min minimum after since from start gte gt above over least lower earliest begin")
 _MOST = word_set("max maximum before until to end lte lt below under most upper latest till by")
 _EDGES = word_set("than or equal inclusive exclusive date time")
@@ -60,8 +57,6 @@ _WRITTEN_FREELY = word_set(
 )
 _FRAGMENTS = word_set("name title text label subject")
 _PARTLY = word_set("part fragment partial contains containing matching search substring find")
-_SWITCHING = word_set("only include including with show just also all")
-_INCLUDING = word_set("include including with also show")
 _LEADING = word_set("new updated target desired filter by with is set to")
 _DATED = re.compile(r"\d{4}-\d\d(?:-\d\d)?(?:$|[T ])")
 _ASKS_DATE = word_set("today date day when until before after since from to start end time month by on")
@@ -116,19 +111,12 @@ def narrowing(
             conditions.append(dated if one.is_required else _if_given(one, dated))
             assumed.append(f"`{one.name}` is taken for `{dated}`, by the words around it")
         elif condition is not None:
-            # A switch that lets all through says itself what it does where it is left out.
-            is_plain = one.is_required or (one.kind == "boolean" and isinstance(condition, Or))
-            conditions.append(condition if is_plain else _if_given(one, condition))
-        elif word in _DIRECTIONS:
-            found["down"] = call("contains", call("str", arg(one.name)), Constant("desc"))
+            conditions.append(condition if one.is_required else _if_given(one, condition))
         else:
             ignored.append(one.name)
-    sort = found.get("sort")
-    if sort is not None and "down" in found:
-        sort = Conditional(found["down"], arithmetic(Constant("-"), "+", sort), sort)
     return Narrowing(
         conditions=tuple(conditions),
-        sort=sort,
+        sort=found.get("sort"),
         limit=found.get("limit"),
         offset=found.get("offset"),
         ignored=tuple(ignored),
@@ -139,9 +127,9 @@ def narrowing(
 def _searched(
     argument: Argument, each: str, collection: Collection, said: Sequence[Sequence[str]]
 ) -> Expr | None:
-    if argument.kind == "boolean":
-        return _only_such(argument, each, collection)
     path = field_for(argument, collection)
+    if argument.kind == "boolean":
+        return is_equal(dot(each, *path), arg(argument.name)) if path is not None else None
     is_partial = bool(_PARTLY & {word for words in said for word in words})
     if path is not None and argument.kind == "text" and argument.words[-1] in _FRAGMENTS and is_partial:
         return call("contains", _in_small(dot(each, *path)), call("lower", arg(argument.name)))
@@ -150,40 +138,6 @@ def _searched(
 
 def _in_small(value: Expr) -> Expr:
     return call("lower", call("str", value))
-
-
-def _only_such(argument: Argument, each: str, collection: Collection) -> Expr | None:
-    """`unpaid_only`, `include_returned`: a switch that lets only some of the records through, or all."""
-    path, given = field_for(argument, collection), arg(argument.name)
-    if path is not None:
-        return is_equal(dot(each, *path), given)
-    words = [word for word in argument.words if word not in _SWITCHING | {"in", "is", "has"}]
-    test = _such(words, each, collection)
-    if test is None:
-        return None
-    if {*argument.words} & _INCLUDING:
-        return any_of(is_equal(given, TRUE), Not(test))
-    only = {*argument.words} & _SWITCHING
-    return any_of(differs(given, TRUE), test) if only else is_equal(test, given)
-
-
-def _such(words: Sequence[str], each: str, collection: Collection) -> Expr | None:
-    """A state, a switch, or that there is some of it (`in_stock`)."""
-    status = status_path(collection.fields)
-    states = states_of(collection.fields, status)
-    such = next((one for one in states if joined(tokens(one)) in map(singular, words)), None)
-    if such is not None and status is not None:
-        return is_equal(dot(each, *status), constant(such))
-    spoken = {stem(word) for word in words}
-    fields = {name: one for name, one in collection.fields.items() if spoken}
-    switch = find_field(fields, "_".join(words)) if words else None
-    if switch is not None and "boolean" in fields[switch].kinds:
-        return is_equal(dot(each, switch), TRUE)
-    parts = {
-        name: {stem(part) for part in tokens(name)} for name, one in fields.items() if "number" in one.kinds
-    }
-    numbers = [name for name, own in parts.items() if spoken <= own]
-    return compare(dot(each, numbers[0]), ">", Constant(0)) if len(numbers) == 1 else None
 
 
 def condition_of(argument: Argument, each: str, collection: Collection) -> Expr | None:

@@ -5,9 +5,9 @@ A draft is made with words (`class`, `größe`, `3d_print`); `with_plan_names` m
 
 import keyword
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from pipelines.core.english.words import singular, tokens
 from pipelines.core.simulation.domain.shapes import Collection, Link
@@ -63,18 +63,16 @@ def spoken(name: str) -> str:
     return name.spoken if isinstance(name, Noun) else name
 
 
-class _Bound(NamedTuple):
-    name: str
-    is_noun: bool  # a noun `now` is not the time of the call
-
-
 def with_plan_names(draft: Draft) -> Draft:
-    """The draft with a legal name for everything that it binds."""
-    found = [*_bound_in(draft)]
-    names: dict[_Bound, str] = {}
-    for one in sorted(dict.fromkeys(found), key=lambda one: one.is_noun):  # the draft's own names first
-        names[one] = _legal(one.name, {*_TAKEN, *names.values()})
-    return _renamed(draft, names)
+    """The draft with a legal name for every record that it binds; its own names (`one`, `pair`) are legal."""
+    bound = [*_bound_in(draft)]
+    own = {name for name in bound if not isinstance(name, Noun)}
+    names: dict[str, str] = {}
+    for noun in dict.fromkeys(str(name) for name in bound if isinstance(name, Noun)):
+        names[noun] = _legal(noun, {*_TAKEN, *own, *names.values()})
+    # What was made of a noun may be read by its word alone, but for what every plan is given.
+    plain = {word: name for word, name in names.items() if word not in own and word not in GIVEN_NAMES}
+    return _renamed(draft, lambda name: (names if isinstance(name, Noun) else plain).get(name, str(name)))
 
 
 def _legal(word: str, others: set[str]) -> str:
@@ -87,71 +85,46 @@ def _legal(word: str, others: set[str]) -> str:
     return name
 
 
-def _of(name: str) -> _Bound:
-    return _Bound(str(name), isinstance(name, Noun))
-
-
-def _named(name: str, names: Mapping[_Bound, str]) -> str:
-    """What was made of a noun may be read by its word alone, but for what every plan is given."""
-    own = _of(name)
-    other = own._replace(is_noun=not own.is_noun)
-    word = str(name)
-    return names.get(own) or (names.get(other, word) if word not in GIVEN_NAMES else word)
-
-
-def _bound_in(draft: Draft) -> Iterator[_Bound]:
+def _bound_in(draft: Draft) -> Iterator[str]:
     if isinstance(draft, n.Expr):
         loops = (loop for node in draft.walk() if isinstance(node, n.Comprehension) for loop in node.loops)
-        yield from (_of(name) for loop in loops for name in loop.names)
+        yield from (name for loop in loops for name in loop.names)
     elif isinstance(draft, Mapping):
-        rounds = draft.get("for")
-        yield from map(_of, (rounds,) if isinstance(rounds, Noun) else bound_by(draft))
-        for part in draft.values():
-            yield from _bound_in(part)
-    elif isinstance(draft, (list, tuple)):
-        for part in draft:
-            yield from _bound_in(part)
+        yield from bound_by(draft)
+    inside = (
+        draft.values() if isinstance(draft, Mapping) else draft if isinstance(draft, (list, tuple)) else ()
+    )
+    for part in inside:
+        yield from _bound_in(part)
 
 
-def _renamed(draft: Draft, names: Mapping[_Bound, str]) -> Draft:
-    if isinstance(draft, Noun):
-        return _named(draft, names)
+def _renamed(draft: Draft, named: Callable[[str], str], key: Draft = None) -> Draft:
+    """`key`: of the step whose part it is."""
+    if isinstance(draft, n.Name):
+        return n.Name(named(draft.name))
+    if isinstance(draft, n.Comprehension):
+        made = n.rebuilt(draft, lambda part: _renamed(part, named))
+        loops = (loop._replace(names=tuple(map(named, loop.names))) for loop in made.loops)
+        return n.Comprehension(made.shape, made.results, tuple(loops))
     if isinstance(draft, n.Expr):
-        return _renamed_in(draft, names)
+        return n.rebuilt(draft, lambda part: _renamed(part, named))
+    if isinstance(draft, str):
+        # `in` has a type, also one that a tool makes and its noun names.
+        return (
+            named(draft) if key in ("as", "for") or (isinstance(draft, Noun) and key != "in") else str(draft)
+        )
+    if isinstance(draft, Mapping) and key == "let":
+        return {named(name): _renamed(part, named) for name, part in draft.items()}
     if isinstance(draft, Mapping):
-        return {_key(key, names): _step_part(key, part, names) for key, part in draft.items()}
-    if isinstance(draft, (list, tuple)):
-        return [_renamed(part, names) for part in draft]
-    return draft
+        return {_renamed_key(one, named): _renamed(part, named, one) for one, part in draft.items()}
+    return [_renamed(part, named) for part in draft] if isinstance(draft, (list, tuple)) else draft
 
 
-def _key(key: Draft, names: Mapping[_Bound, str]) -> Draft:
+def _renamed_key(key: Draft, named: Callable[[str], str]) -> Draft:
     """A field called `[x]` is no key that is computed."""
     if isinstance(key, n.Expr):
-        return _renamed_in(key, names)
+        return _renamed(key, named)
     return n.ListOf((n.Constant(str(key)),)) if key[:1] == "[" else str(key)
-
-
-def _step_part(key: Draft, part: Draft, names: Mapping[_Bound, str]) -> Draft:
-    if key == "let" and isinstance(part, Mapping):
-        return {_named(name, names): _renamed(one, names) for name, one in part.items()}
-    if key == "in" and isinstance(part, str):  # a type, also one that a tool makes and its noun names
-        return str(part)
-    if key in ("as", "for") and isinstance(part, str):
-        return _named(part, names)
-    return _renamed(part, names)
-
-
-def _renamed_in(expr: n.Expr, names: Mapping[_Bound, str]) -> n.Expr:
-    if isinstance(expr, n.Name):
-        return n.Name(_named(expr.name, names))
-    made = n.rebuilt(expr, lambda part: _renamed_in(part, names))
-    if isinstance(made, n.Comprehension):
-        loops = (
-            loop._replace(names=tuple(_named(name, names) for name in loop.names)) for loop in made.loops
-        )
-        return n.Comprehension(made.shape, made.results, tuple(loops))
-    return made
 
 
 Step: TypeAlias = dict[str, Draft]  # expressions are nodes, until the plan is whole

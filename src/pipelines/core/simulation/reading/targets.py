@@ -223,23 +223,17 @@ def service_of(name: ToolName, description_words: Iterable[str], known: Survey) 
     """The service a tool belongs to: named before the verb, or in the description, or the only one."""
     if len(known.singletons) <= 1:
         return known.singletons[0] if known.singletons else None
-    words = set(description_words)
+    words = {stem(word) for word in description_words}
 
     def score(one: Singleton) -> float:
         own = [word for word in tokens(one.entity_type) if word not in CONTAINER_WORDS]
         named = sum(4 for word in own if word in name.service)
-        told = sum(2 for word in own if any(_akin(word, other) for other in words))
+        told = sum(2 for word in own if stem(word) in words)
         fields = {singular(part) for field in one.fields for part in tokens(field)}
         return named + told + sum(0.5 for word in singulars(name.nouns) if word in fields)
 
     best = max(known.singletons, key=score)
     return best if score(best) > 0 else None
-
-
-def _akin(word: str, other: str) -> bool:
-    """ticket ~ ticketing, message ~ messaging."""
-    shared = min(len(word), len(other), max(4, len(word) - 1))
-    return word[:shared] == other[:shared]
 
 
 def with_spoken_nouns(known: Survey) -> Survey:

@@ -30,14 +30,6 @@ Path = tuple[str, ...]
 _BAGS = word_set("updates update changes fields data attributes patch values properties payload body details")
 
 
-def read_changed_fields(reading: Reading) -> Drafted | None:
-    """An update whose arguments say what changes: as clear as can be."""
-    bound = record_of(reading)
-    places = [_place(one, bound) for one in others_of(reading)] if bound is not None else []
-    is_known = any(path and bound and field_at(bound.collection.fields, path) for path in places)
-    return read_update(reading) if is_known else None
-
-
 def read_spoken_field(reading: Reading) -> Drafted | None:
     """`add_tip(check_no, tip)`, `record_diagnosis`: what would be made is a field of the record given, or a
     part of it that has what is given (`record_consent(subject_id, version)`, of `consent.version`)."""
