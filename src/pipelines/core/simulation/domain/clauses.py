@@ -74,18 +74,13 @@ _PASSIVE = re.compile(
     r"transferred|reopened|released|assigned|booked|refunded))\b",
     re.IGNORECASE,
 )
+# Of no deed in particular: "Cancels the order. Nothing is refunded." does cancel it.
 _CHANGES_NOTHING = re.compile(
-    r"\bnothing (?:is|gets|will be|has been|changes)\b|\bno (?:changes?|booking|side effects?)\b(?! \w*fee)|"
-    r"\bread[- ]only\b|\bdry[- ]run\b|\bwithout (?:actually |really )?\w+ing\b|"
-    r"\b(?:does|do|will) not (?:actually )?\w+ (?:anything|it|them)\b|\bchanges nothing\b",
-    re.IGNORECASE,
-)
-
-_STORES_NOTHING = re.compile(
     r"\bnothing (?:is|gets|will be|has been) (?:\w+ly )?"
     r"(?:stored|saved|kept|changed|written|recorded|modified|updated|persisted|committed)\b|"
-    r"\bnothing changes\b|\bchanges nothing\b|"
-    r"\bwithout (?:actually |really )?(?:changing|saving|storing|persisting) (?:anything|it|them)\b",
+    r"\bnothing changes\b|\bchanges nothing\b|\bread[- ]only\b|\bdry[- ]run\b|"
+    r"\bwithout (?:actually |really )?(?:changing|saving|storing|persisting) (?:anything|it|them)\b|"
+    r"\b(?:does|do|will) not (?:actually )?(?:change|save|store|persist) (?:anything|it|them)\b",
     re.IGNORECASE,
 )
 
@@ -117,13 +112,7 @@ def claim_of(description: str | None, verb: str | None = None, object_words: Col
 
 
 def says_nothing_changes(description: str | None) -> bool:
-    """ "Nothing is booked.", "Does not cancel anything.", "read-only"."""
     return _CHANGES_NOTHING.search((description or "")[:_LONGEST]) is not None
-
-
-def says_nothing_is_stored(description: str | None) -> bool:
-    """Of no deed in particular: "Cancels the order. Nothing is refunded." does cancel it."""
-    return _STORES_NOTHING.search((description or "")[:_LONGEST]) is not None
 
 
 def _strongest(claims: list[Claim]) -> Claim:

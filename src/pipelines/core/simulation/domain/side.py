@@ -15,7 +15,6 @@ from pipelines.core.simulation.domain.clauses import (
     Claim,
     ClaimKind,
     says_nothing_changes,
-    says_nothing_is_stored,
 )
 from pipelines.core.simulation.domain.verbs import OP_OF_VERB, READS
 from pipelines.core.tools.tool_annotations import ToolAnnotations
@@ -121,8 +120,7 @@ def names_particulars(words: Sequence[str]) -> bool:
 def decide(
     kind: NameKind, claim: Claim, description: str | None, *, is_noun: bool, verb: str | None
 ) -> Decision:
-    """Both together. That nothing is changed is believed wherever the name does not say otherwise; that
-    nothing is stored, always."""
+    """Both together. That nothing is changed is always believed."""
     decision = _decision(kind, claim.kind)
     if kind == "writes" and claim.kind == "reads" and claim.verb in TELLING & DOING:
         return Decision("write", 0.7)  # rename_route, "Gives a route another name."
@@ -132,8 +130,7 @@ def decide(
         decision = decision._replace(sureness=min(decision.sureness, _DOUBTED))
     if is_noun and kind == "may_write" and claim.kind == "nothing":  # open_tickets, start_date
         return Decision("read", 0.7)
-    changes_nothing = says_nothing_changes(description) and claim.kind != "writes"
-    if decision.side != "read" and (changes_nothing or says_nothing_is_stored(description)):
+    if decision.side != "read" and says_nothing_changes(description):
         return Decision("read", 0.85)
     if decision.side == "unclear" and claim.kind == "reads" and claim.verb in QUESTIONS:
         return Decision("read", 0.75)  # split_fee, "How the fee is divided": it is an answer

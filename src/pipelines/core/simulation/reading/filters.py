@@ -55,8 +55,6 @@ _WRITTEN_FREELY = word_set(
     "name title city country state brand category genre author color colour type kind region location "
     "label department sector subject status material style model make company street language"
 )
-_FRAGMENTS = word_set("name title text label subject")
-_PARTLY = word_set("part fragment partial contains containing matching search substring find")
 _LEADING = word_set("new updated target desired filter by with is set to")
 _DATED = re.compile(r"\d{4}-\d\d(?:-\d\d)?(?:$|[T ])")
 _ASKS_DATE = word_set("today date day when until before after since from to start end time month by on")
@@ -97,7 +95,7 @@ def narrowing(
     assumed: list[str] = []
     for one in arguments:
         word, own = joined(one.words), field_for(one, collection)
-        condition = _searched(one, each, collection, said)
+        condition = condition_of(one, each, collection)
         if word in _LIMITS and one.kind == "number" and own is None:
             given = arg(one.name)
             found["limit"] = given if one.default is None else call("default", given, constant(one.default))
@@ -122,18 +120,6 @@ def narrowing(
         ignored=tuple(ignored),
         assumed=tuple(assumed),
     )
-
-
-def _searched(
-    argument: Argument, each: str, collection: Collection, said: Sequence[Sequence[str]]
-) -> Expr | None:
-    path = field_for(argument, collection)
-    if argument.kind == "boolean":
-        return is_equal(dot(each, *path), arg(argument.name)) if path is not None else None
-    is_partial = bool(_PARTLY & {word for words in said for word in words})
-    if path is not None and argument.kind == "text" and argument.words[-1] in _FRAGMENTS and is_partial:
-        return call("contains", _in_small(dot(each, *path)), call("lower", arg(argument.name)))
-    return condition_of(argument, each, collection)
 
 
 def _in_small(value: Expr) -> Expr:

@@ -9,7 +9,7 @@ from pipelines.core.english.inflection import participle
 from pipelines.core.english.words import is_plural, joined, singular, singulars, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument, ToolLike
 from pipelines.core.simulation.domain.clauses import claim_of
-from pipelines.core.simulation.domain.shapes import Collection, Singleton, Survey, find_field
+from pipelines.core.simulation.domain.shapes import Collection, Singleton, Survey
 from pipelines.core.simulation.domain.tool_facts import facts_of
 from pipelines.core.simulation.domain.tool_names import ToolName, end_of_nouns, first_sentence
 from pipelines.core.simulation.reading.replies import wants_list
@@ -130,7 +130,7 @@ class Reading:
             return asked
         if self.name.op == "list":
             return True
-        if self.picks_own() or self.asks_whether() or self.names_field:
+        if self.asks_whether():
             return False
         nouns = self.name.nouns
         end = end_of_nouns(nouns)
@@ -138,20 +138,6 @@ class Reading:
         if plural or (self.name.op == "search" and not self.name.complement("by")):
             return True
         return bool(nouns) and (nouns[-1] in _OF_MANY or self._describes_many())
-
-    @cached_property
-    def names_field(self) -> bool:
-        """get_product_cases_in_stock(product_id): the name ends in a plain field of the record that is
-        picked, and not in what other records are called."""
-        if self.subject is None or not self.subject.id_argument.is_required or self.name.op != "get":
-            return False
-        own, words = self.subject.collection, tokens(self.tool.name)
-        ends = (
-            (find_field(own.fields, "_".join(words[at:])), len(words) - at) for at in range(1, len(words))
-        )
-        name, length = next(((name, length) for name, length in ends if name is not None), ("", 0))
-        is_plain = name in own.fields and own.fields[name].keeps is None and not own.fields[name].parts
-        return is_plain and (length > 1 or self.collection in (None, own))
 
     def asks_whether(self) -> bool:
         return tokens(self.said.summary)[0] in _YES_OR_NO
@@ -164,18 +150,6 @@ class Reading:
         heads |= {label[-1] for label in labels}
         opening = [word for word in tokens(self.said.summary) if word not in _OPENINGS][:2]
         return any(is_plural(word) and singular(word) in heads for word in opening)
-
-    def picks_own(self) -> bool:
-        """Whether an id of the very thing that the name speaks of is given: `orders.get(id)`."""
-        head = singulars(self.thing)[-1:]
-        return any(
-            one.id_noun is not None
-            and one.words[-1] in ("id", "uuid", "identifier")
-            and one.is_scalar
-            and one.is_required
-            and singulars(one.id_noun)[-1:] in ((), head)
-            for one in self.arguments
-        )
 
     @property
     def answers_in_objects(self) -> bool:
