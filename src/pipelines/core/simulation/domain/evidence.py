@@ -120,19 +120,12 @@ def _words_of(table: Collection) -> Words:
     return frozenset(joined(tokens(one)) for one in fields), frozenset(joined(tokens(one)) for one in values)
 
 
-def _is_said_of(noun: tuple[str, ...], words: Iterable[Words]) -> bool:
-    """`firing` of alarms that may be so is not what an alarm is called."""
-    return any(noun[-1] in one for of_kind in words for one in of_kind)
-
-
 def _from_words(
     tool: ToolFacts, words: Mapping[str, Words], world: World, keys: Mapping[str, str]
 ) -> Iterator[Evidence]:
     """`users_without_mfa`, `overdue_bills`, `refund_policy`: what is said of a thing is a field, a value or
     an id of few types."""
     if not tool.thing or tool.thing in tool.id_nouns or tool.makes:
-        return
-    if _is_said_of(tool.thing, words.values()):
         return
     named = {*tokens(tool.tool.name)} - {tool.thing[-1]}
     said = {

@@ -18,7 +18,7 @@ from pipelines.core.simulation.domain.side import (
     names_particulars,
     settled,
 )
-from pipelines.core.simulation.domain.verbs import ARITHMETIC, DEED_OF_NOUN, OP_OF_VERB, READS, op_of
+from pipelines.core.simulation.domain.verbs import ARITHMETIC, OP_OF_VERB, READS, op_of
 from pipelines.core.tools.tool_annotations import ToolAnnotations
 
 PREPOSITIONS = word_set("by for from to of in on with into at via as within using between per and or")
@@ -28,7 +28,6 @@ _GENERIC = word_set(
     "object item_details id ids overview register"
 )
 _MOVED = 0.8  # sureness of a change, where what is asked for says so and the words may
-_BEHIND_NOUNS = word_set("due before after since until expiring running low without overdue left now today")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,7 +83,7 @@ def read_tool_name(
     if is_moved and decision.side == "read" and hints is None and not says_nothing_changes(description):
         # "Transfers money between two accounts": no transfers are listed.
         return replace(_taken_apart("transfer", "transfer", prefix, words), sureness=_MOVED)
-    apart = _on_side(words, at, claim, decision, is_deed=singular(words[-1]) not in picks)
+    apart = _on_side(words, at, claim, decision)
     service = (*prefix, *apart.service)
     return replace(apart, service=service, sureness=decision.sureness)
 
@@ -95,9 +94,7 @@ def _names_many(words: tuple[str, ...]) -> bool:
     return end > 1 and is_plural(words[end - 1])
 
 
-def _on_side(
-    words: tuple[str, ...], at: int | None, claim: Claim, decision: Decision, *, is_deed: bool
-) -> ToolName:
+def _on_side(words: tuple[str, ...], at: int | None, claim: Claim, decision: Decision) -> ToolName:
     own = words[at] if at is not None else None
     if decision.side == "unclear":
         verb = own or words[0]
@@ -108,9 +105,6 @@ def _on_side(
         return _taken_apart(claim.verb if claim.verb and op == told else "get", op, (), words)
     if own is None or decision.takes_description:
         # A verb that no tool is called by ("Puts the member …") sets something.
-        deed = DEED_OF_NOUN.get(words[-1]) if own is None and len(words) > 1 and is_deed else None
-        if deed is not None:
-            return _taken_apart(deed, OP_OF_VERB[deed], (), words[:-1])
         verb = claim.verb or words[0]
         rest = words[1:] if words[0] == verb and len(words) > 1 else words
         op = OP_OF_VERB.get(verb, "update")
@@ -196,10 +190,4 @@ def _taken_apart(verb: str, op: str | None, service: tuple[str, ...], rest: tupl
 
 def without_generic(words: Iterable[str]) -> tuple[str, ...]:
     """The nouns that name a thing: `order details` is about an order, `users without mfa` about users."""
-    kept = tuple(word for word in words if word not in _GENERIC)
-    return kept[: end_of_nouns(kept)]
-
-
-def end_of_nouns(words: Sequence[str]) -> int:
-    """Where what says which of them begins: vaccines_due_before, papers_running_low."""
-    return next((at for at, word in enumerate(words) if word in _BEHIND_NOUNS and at), len(words))
+    return tuple(word for word in words if word not in _GENERIC)

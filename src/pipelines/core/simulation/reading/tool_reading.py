@@ -2,16 +2,14 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
-from pipelines.core.english.inflection import participle
-from pipelines.core.english.words import is_plural, joined, singular, singulars, tokens, word_set
+from pipelines.core.english.words import is_plural, singular, singulars, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument, ToolLike
-from pipelines.core.simulation.domain.clauses import claim_of
 from pipelines.core.simulation.domain.shapes import Collection, Singleton, Survey
 from pipelines.core.simulation.domain.tool_facts import facts_of
-from pipelines.core.simulation.domain.tool_names import ToolName, end_of_nouns, first_sentence
+from pipelines.core.simulation.domain.tool_names import ToolName, first_sentence
 from pipelines.core.simulation.reading.replies import wants_list
 from pipelines.core.simulation.reading.targets import (
     Subject,
@@ -98,11 +96,10 @@ _NEVER_PLURAL = word_set("details info information stats statistics status addre
 class Reading:
     tool: ToolLike
     name: ToolName
-    arguments: tuple[Argument, ...]
+    arguments: tuple[Argument, ...]  # but for tokens and keys, which only open the door
     said: Said
     known: Survey
     service: Singleton | None
-    credentials: tuple[Argument, ...] = ()  # checked before anything else, and kept out of `arguments`
 
     @property
     def output(self) -> Mapping[str, Json] | None:
@@ -133,8 +130,7 @@ class Reading:
         if self.asks_whether():
             return False
         nouns = self.name.nouns
-        end = end_of_nouns(nouns)
-        plural = bool(nouns) and is_plural(nouns[end - 1]) and nouns[end - 1] not in _NEVER_PLURAL
+        plural = bool(nouns) and is_plural(nouns[-1]) and nouns[-1] not in _NEVER_PLURAL
         if plural or (self.name.op == "search" and not self.name.complement("by")):
             return True
         return bool(nouns) and (nouns[-1] in _OF_MANY or self._describes_many())
@@ -160,28 +156,14 @@ class Reading:
         return bool(self.known.singletons) or self.known.is_empty
 
 
-def _with_outcome(name: ToolName, description: str, known: Survey) -> ToolName:
-    """A verb that nobody listed, but name and description share, and that leads to a state of the world:
-    `embargo_crate`, "Embargo a crate.", where crates are `embargoed`."""
-    if name.op is not None or claim_of(description, name.verb).verb != name.verb:
-        return name
-    outcome = joined(tokens(participle(name.verb)))
-    if all(joined(tokens(state)) != outcome for state in known.states):
-        return name
-    return replace(name, op="transition", sureness=0.75)
-
-
 def read_tool(tool: ToolLike, known: Survey) -> Reading:
     description = tool.description or ""
     facts = known.tools.get(tool.name) or facts_of((tool,))[0]
-    name, arguments = _with_outcome(facts.name, description, known), facts.arguments
-    # Signing in is about nothing but credentials; elsewhere they only open the door.
-    secret = () if name.op == "login" else tuple(one for one in arguments if one.is_credential)
+    name, arguments = facts.name, facts.arguments
     return Reading(
         tool=tool,
         name=name,
-        arguments=tuple(one for one in arguments if one not in secret),
-        credentials=secret,
+        arguments=tuple(one for one in arguments if name.op == "login" or not one.is_credential),
         said=read_description(description),
         known=known,
         service=service_of(name, content_words(description), known),
