@@ -1,7 +1,7 @@
 """What speaks for a noun of the tools meaning a type of the world: ids, references, fields, states, labels.
 
 Entity labels are the author's own; `get_company(company_id)` may well be about a type called `firm`. So every
-noun is weighed against every type, by what the data say; the label has no say.
+noun is weighed against every type, by what the data say; the label is one hint among these.
 """
 
 import re
@@ -18,12 +18,13 @@ from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.fields import Field, find_field, valued_fields
 from pipelines.core.simulation.domain.references import LOOKED_AT, Reference, noun_of_id
 from pipelines.core.simulation.domain.shapes import Collection
-from pipelines.core.simulation.domain.tool_facts import ToolFacts, listed_in
+from pipelines.core.simulation.domain.tool_facts import ToolFacts, listed_in, nouns_of
 
 # How much each kind of evidence weighs. An id that is there outweighs any number of shared fields.
 OWN_ID = 10.0  # the type's own id field is called so
 REFERENCE = 8.0  # fields elsewhere that hold its ids are called so
 EXAMPLE = 8.0  # an id of the type stands in the tool's name
+LABEL, LABEL_END, LABEL_PART = 6.0, 3.0, 1.0  # the author's label, its last word, some word of it
 FIELD = 2.0  # an argument or a property of the reply is a field of the type that the id is of
 SHARED = 1.0  # likewise, where no id says that the tool is about a thing of its own: one field is chance
 NOT_SHARED = -0.5  # a property that the reply must have is not a field of the type
@@ -42,6 +43,7 @@ class Evidence:
     entity_type: str
     weight: float
     reason: str
+    from_label: bool = False
 
 
 def all_evidence(
@@ -60,6 +62,7 @@ def all_evidence(
         yield from _from_words(tool, words, world, keys)
         yield from _from_verb(tool, seeded)
         yield from _from_reply(tool, seeded)
+    yield from _from_labels(tables, tools, references)
 
 
 def _from_ids(
@@ -209,6 +212,20 @@ def _of_reply(
             if not _has(table.fields, name):
                 reason = f"it has no `{name}`"
                 yield Evidence(noun=noun, entity_type=kind, weight=NOT_SHARED, reason=reason)
+
+
+def _from_labels(
+    tables: Mapping[str, Collection], tools: Sequence[ToolFacts], references: Sequence[Reference]
+) -> Iterator[Evidence]:
+    spoken = [noun for tool in tools for noun in nouns_of(tool)]
+    for noun in dict.fromkeys([*spoken, *(one.noun for one in references)]):
+        for kind in tables:
+            label = singulars(tokens(kind))
+            is_end = noun[-1] == label[-1]
+            weight = LABEL if joined(noun) == joined(label) else LABEL_END if is_end else LABEL_PART
+            if noun[-1] in label:
+                reason = f"the label `{kind}`"
+                yield Evidence(noun=noun, entity_type=kind, weight=weight, reason=reason, from_label=True)
 
 
 _EXAMPLE = re.compile(

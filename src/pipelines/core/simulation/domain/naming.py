@@ -32,12 +32,16 @@ class _Weighed:
 
     noun: Noun
     by_type: dict[str, float] = field(default_factory=dict)
+    without_label: dict[str, float] = field(default_factory=dict)
     reasons: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, one: Evidence) -> None:
         if one.reason in self.reasons.get(one.entity_type, ()):
             return  # said by several tools, it is no truer
         self.by_type[one.entity_type] = self.by_type.get(one.entity_type, 0.0) + one.weight
+        if not one.from_label:
+            before = self.without_label.get(one.entity_type, 0.0)
+            self.without_label[one.entity_type] = before + one.weight
         self.reasons.setdefault(one.entity_type, []).append(one.reason)
 
     def speaks_for(self, kind: str) -> bool:
@@ -265,10 +269,11 @@ def _ranked(
     by_id: Container[Noun],
     unnamed: Container[Noun],
 ) -> tuple[Noun, ...]:
-    """What the tools speak of most first. An ear tag is what a cow is known by, not what it is called."""
+    """What the tools speak of most first; the label has no say, so that it may be any. An ear tag is what a
+    cow is known by, not what it is called."""
 
     def rank(noun: Noun) -> tuple[bool, int, float, Noun]:
-        weight = weighed[noun].by_type.get(kind, 0.0) if noun in weighed else 0.0
+        weight = weighed[noun].without_label.get(kind, 0.0) if noun in weighed else 0.0
         return (noun in unnamed, -asked.count(noun), -weight, noun)
 
     own = [noun for noun, meant in settled.items() if meant == kind]

@@ -118,7 +118,9 @@ def _is_number(fields: Mapping[str, Field], path: Path) -> bool:
 def _kind_of_change(reading: Reading) -> str | None:
     """By the verb of the name, else by that of the description."""
     told = claim_of(reading.tool.description, reading.name.verb).verb
-    for word in (reading.name.verb, *tokens(reading.tool.name), told):
+    # Other words of the name tell it where its verb does not: `record_payment`, not `refund_deposit`.
+    others = tokens(reading.tool.name) if reading.name.op in ("create", "update", None) else ()
+    for word in (reading.name.verb, *others, told):
         kind = next((k for k, of in (("pays", _PAYS), ("uses", _USES), ("adds", _ADDS)) if word in of), None)
         if kind is not None:
             return kind
