@@ -6,7 +6,7 @@ description; what its plan does is told in one line, such as `set order.status='
 
 import json
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.reading.assemble import ReadPlan, read_plan, survey_for
@@ -71,8 +71,10 @@ def read(signature: str, description: str = "", **more: Any) -> ReadPlan:
 
 
 def effects(plan: ReadPlan) -> str:
-    """What its steps change, or that they only read; where it narrows a search, by what."""
-    return "; ".join(said for step in plan.body for said in _said(step)) or "reads"
+    """What its steps change, or what they search; where neither, what the tool answers."""
+    said = [said for step in plan.body for said in _said(step)]
+    answers = [f"returns {step['return']}" for step in plan.body if "return" in step]
+    return "; ".join(said or answers)
 
 
 def _said(step: dict[str, Any]) -> list[str]:
@@ -92,3 +94,32 @@ def _said(step: dict[str, Any]) -> list[str]:
     if found and found.get("all"):
         return [f"all {found['in']}"]
     return []
+
+
+class Row(NamedTuple):
+    """One example: `signature: description`, below it `-> effect`, with a `?` where it is a guess."""
+
+    signature: str
+    description: str
+    effect: str
+    is_guess: bool
+
+    def __str__(self) -> str:
+        return f"{self.signature} {self.description}"
+
+
+def rows(table: str) -> list[Row]:
+    lines = [line.strip() for line in table.strip().splitlines()]
+    pairs = zip(lines[::2], lines[1::2], strict=True)
+    split = ((*re.split(r"(?<=\)):? ?", tool, maxsplit=1), effect) for tool, effect in pairs)
+    return [
+        Row(name, said, effect[2:].lstrip("? "), effect.startswith("->?")) for name, said, effect in split
+    ]
+
+
+def check(row: Row, *families: str) -> None:
+    """`families`: one of these has read it."""
+    plan = read(row.signature, row.description)
+    assert effects(plan) == row.effect
+    assert (plan.confidence < 0.5) == row.is_guess
+    assert plan.grounds.matched[0].split("family ")[1] in families
