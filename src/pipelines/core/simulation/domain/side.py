@@ -48,7 +48,8 @@ _PARTICULARS = word_set(
     "target targets "
     "date dates time times amount amounts size grade type types code codes name names number reason reasons"
 )
-_NEVER_MADE = word_set("status state history total count overview timeline")  # launch_status
+TELLS_OF_CHANGES = word_set("history overview timeline")  # swap_history: nobody swaps what has been
+_NEVER_MADE = TELLS_OF_CHANGES | word_set("status state total count")  # launch_status; but update_status
 _QUESTIONS = word_set("is has can does are was should may could must will would did needs")
 
 _ONLY_SHOWN = word_set("preview simulate simulation hypothetical")
@@ -91,10 +92,8 @@ def name_kind(words: Sequence[str], verb_at: int | None) -> NameKind:
     if OP_OF_VERB[verb] in READS:
         return "reads" if verb_at == 0 or verb not in OFTEN_NOUNS else "asks_about"
     if verb not in LEADING_NOUNS and (verb_at == 0 or verb not in OFTEN_NOUNS):
-        is_asked = (
-            OP_OF_VERB[verb] in ("create", "transition") and after and singular(after[-1]) in _NEVER_MADE
-        )
-        return "asks_about" if is_asked else "writes"
+        never = _NEVER_MADE if OP_OF_VERB[verb] in ("create", "transition") else TELLS_OF_CHANGES
+        return "asks_about" if after and singular(after[-1]) in never else "writes"
     if verb_at > 0 and verb in ADJECTIVES and is_plural(words[verb_at - 1]):  # tariffs_open
         return "names"
     if after and after[-1] in _TOLD:

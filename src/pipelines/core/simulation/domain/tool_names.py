@@ -11,6 +11,7 @@ from pipelines.core.english.verbs import OFTEN_NOUNS, THINGS, VERB_PAIRS
 from pipelines.core.english.words import is_plural, singular, tokens, word_set
 from pipelines.core.simulation.domain.clauses import QUESTIONS, Claim, claim_of, says_nothing_changes
 from pipelines.core.simulation.domain.side import (
+    TELLS_OF_CHANGES,
     Decision,
     decide,
     is_told,
@@ -70,7 +71,7 @@ def read_tool_name(
     is_verb = at is not None and (kind in ("may_write", "writes") or (at == 0 and kind == "names"))
     own = words[at] if at is not None and is_verb else words[0] if at is None else None
     claim = claim_of(description, own, words if at is None else words[at + 1 :])
-    if kind == "asks_about" and at == 0 and claim == ("writes", words[0]):
+    if kind == "asks_about" and claim == ("writes", words[0]) and singular(words[-1]) not in TELLS_OF_CHANGES:
         kind, own = "may_write", words[0]  # record_fee, "Record a fee": both say that it is done
     if kind == "writes" and claim.kind == "names" and is_told(words):
         kind = "asks_about"  # shift_roster, "Workers on a shift."
