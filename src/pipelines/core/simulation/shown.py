@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection
 
 from pipelines.core.simulation.build import PlannedSimulator, ToolPlan
-from pipelines.core.simulation.domain.hints import hint_sentences
+from pipelines.core.simulation.domain.side import hint_sentences
 from pipelines.core.simulation.guesses import guess_of, refusal_notes
 from pipelines.core.simulation.sentences import MOST_SHOWN_BY_CALLS, shown_findings, shown_sentences
 from pipelines.core.text.json_text import Json, JsonObject
