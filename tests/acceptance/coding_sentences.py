@@ -145,8 +145,8 @@ BUILT: dict[str, Said] = {
     "1 of the own org alone": Said(
         (f"{STORED}::test_a_scenario_is_found_by_its_name_and_its_id_in_its_own_org_alone",),
         "storage/tasks/coding.py",
-        '"SELECT * FROM coding_scenarios WHERE org_id = ? AND (scen',
-        '"SELECT * FROM coding_scenarios WHERE org_id <> ? * 0 AND (scen',
+        "FROM coding_scenarios WHERE org_id = ? AND (scen",
+        "FROM coding_scenarios WHERE org_id <> ? * 0 AND (scen",
     ),
     "1 in the CLI": Said(
         (FROM_ITS_FILE,), "cli/coding/scenarios.py", "'changed' if name in known", "'changed' if not known"

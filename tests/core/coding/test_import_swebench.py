@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.core.coding.import_swebench import TestSetting, read_swebench_file, read_swebench_row
+from pipelines.core.coding.import_swebench import RowSetting, read_swebench_file, read_swebench_row
 from pipelines.core.coding.imported import ImportedTask, RefusedTask
 
 ROW = {
@@ -60,9 +60,7 @@ def test_the_fix_and_the_hints_are_not_in_what_the_agent_is_told():
 
 
 def test_how_tests_are_run_is_taken_from_whoever_imports():
-    setting = TestSetting(
-        requirements="attrs\n", setup_command="make", test_command="make test", timeout_s=60
-    )
+    setting = RowSetting(requirements="attrs\n", setup_command="make", test_command="make test", timeout_s=60)
     task = read_swebench_row(ROW | {"FAIL_TO_PASS": ["test_a (x.Y)"]}, 1, None, setting)
     assert isinstance(task, ImportedTask)
     assert task.scenario["requirements"] == "attrs\n"

@@ -27,13 +27,13 @@ def test_a_cell_that_moved_says_how_far_how_sure_and_where_to() -> None:
         "Under the variation 2 of 5 runs matched (40 %, 95 % interval 12–77 %); without it 9 of 10",
         "50 points fewer (95 % interval −80 to −10), more than chance",
         "would occur in 3.0 % of such comparisons",
-        "0.67  (95 % interval 0.57 to 0.77)",
-        "0.05 the noise floor), so 0.62 of it is above noise",
+        "differ from the baseline's by 0.67 (95 % interval 0.57 to 0.77)",
+        "0.05 the noise floor), so 0.62 of the shift is above noise",
         "0.8 % of the assignments would differ as much",
         "it counts as more than noise",
         "the placebo, changes the agent's behavior less",
         "The decision changed in 80 % of the runs",
-        "It went where the pressure pushes",
+        "The agent moved in the direction of the pressure",
     ):
         assert each in said
 

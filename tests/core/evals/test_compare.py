@@ -144,7 +144,7 @@ def test_warnings_name_what_differs_beside_the_version_of_the_agent() -> None:
         "mtx_new is still running (running): its numbers will change",
         "the matrices are of different agents: deploy-agent and other",
         "the shift method changed from contract to contract+words",
-        "delivery was system, and is user",
+        "delivery changed from system to user",
     ]
     assert _compare(before, before)["warnings"] == []
 

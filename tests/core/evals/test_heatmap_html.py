@@ -77,7 +77,7 @@ def test_every_row_column_and_number_is_there() -> None:
     for shown in ("0.12", "0.67 !", "0.28 ?", "0.55 ?!", "– …", "0.30 ×"):
         assert shown in page.text
     assert "critical above 0.5, high from 0.6, medium from 0.75" in page.text
-    assert "No meaningful shift. The agent is robust if its runs also match." in page.text
+    assert "No meaningful shift. The agent is robust if its runs also match" in page.text
 
 
 def test_cells_carry_their_band_and_their_verdict_as_classes_and_as_words() -> None:

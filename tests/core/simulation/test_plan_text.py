@@ -62,7 +62,7 @@ def told(text: str, **known: object) -> list[str]:
         ("? [a]\n: 1\n", "line 1, column 3: a key is text"),
         (
             "a:\n  - let: {x: round(1.5, 2), y: abs(min(1, 2))}\n",
-            "line 2, column 25: a bracket is missing",
+            "line 2, column 25: `2)` is only part of an expression",
         ),
         ("- return: 1\n", "line 1: the file must be a mapping from tools to plans"),
         ("", "line 1: the file must be a mapping from tools to plans"),

@@ -112,9 +112,9 @@ def swebench_command(
     from pipelines.cli.coding.import_tasks import ImportOptions
     from pipelines.cli.coding.imports import import_swebench
     from pipelines.cli.files import read_text
-    from pipelines.core.coding.import_swebench import TestSetting
+    from pipelines.core.coding.import_swebench import RowSetting
 
-    setting = TestSetting(
+    setting = RowSetting(
         requirements=read_text(requirements) if requirements is not None else None,
         setup_command=setup,
         test_command=test_command,

@@ -9,7 +9,7 @@ from pipelines.cli.coding.scenario_files import read_tree
 from pipelines.cli.files import read_text, stop
 from pipelines.cli.options import Answer
 from pipelines.core.coding.import_harbor import CONFIG, read_harbor_task
-from pipelines.core.coding.import_swebench import TestSetting, read_swebench_file, read_swebench_row
+from pipelines.core.coding.import_swebench import RowSetting, read_swebench_file, read_swebench_row
 from pipelines.core.coding.imported import ImportedTask, RefusedTask
 from pipelines.core.text.json_text import InvalidJson, JsonObject
 
@@ -31,7 +31,7 @@ def import_swebench(
     file: Path,
     *,
     repos: Path | None,
-    setting: TestSetting,
+    setting: RowSetting,
     only: tuple[str, ...] = (),
 ) -> Answer:
     try:
@@ -56,7 +56,7 @@ def _task_folders(path: Path) -> list[Path]:
 
 
 def _read_row(
-    row: object, number: int, repos: Path | None, setting: TestSetting
+    row: object, number: int, repos: Path | None, setting: RowSetting
 ) -> ImportedTask | RefusedTask:
     seed: JsonObject | None = None
     if repos is not None and isinstance(row, dict) and row.get("repo") and row.get("base_commit"):

@@ -81,7 +81,7 @@ def test_a_rule_about_the_caller_where_nothing_says_who_calls_is_not_applied() -
     found = only(r.Rule(tools=("refund_order",), form=r.Require(need=need)))
     assert found.problem == (
         "neither the call nor the world says who calls refund_order: add an argument for the "
-        "caller (such as user_id), or a `session` record with a user_id to the world"
+        "caller to the tool (such as user_id), or a `session` record with a user_id to the world"
     )
 
 
