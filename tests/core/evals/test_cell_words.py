@@ -28,7 +28,7 @@ def test_a_cell_that_moved_says_how_far_how_sure_and_where_to() -> None:
         "50 points fewer (95 % interval −80 to −10), more than chance",
         "would occur in 3.0 % of such comparisons",
         "differ from the baseline's by 0.67 (95 % interval 0.57 to 0.77)",
-        "0.05 the noise floor), so 0.62 of the shift is above noise",
+        "0.05 (the noise floor), so 0.62 of the shift is above noise",
         "0.8 % of the assignments would differ as much",
         "it counts as more than noise",
         "the placebo, changes the agent's behavior less",
