@@ -1,10 +1,12 @@
 """Reads the files that commands take. An invalid file ends the command with a message and exit code 2."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, ParamSpec, TypeVar
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from pipelines.core.ledger.ledger_schema import LedgerSchema, parse_ledger_schema
 from pipelines.core.results.gate import ExitCode
@@ -13,6 +15,8 @@ from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads
 from pipelines.core.text.problems import Problem, Refused, said_of
 from pipelines.core.tools.tools_schema import Tool, parse_tools_schema
 
+P = ParamSpec("P")
+T = TypeVar("T")
 stderr = Console(stderr=True, highlight=False, soft_wrap=True)
 MOST_SHOWN = 50
 
@@ -30,6 +34,14 @@ def stop(message: str, code: ExitCode = ExitCode.USAGE) -> NoReturn:
     raise Stopped(message, code)
 
 
+def or_stop(where: object, read: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+    """What `read` makes of something; what it refuses ends the command."""
+    try:
+        return read(*given, **named)
+    except Refused as refused:
+        stop_with(refused.problems, str(where))
+
+
 def stop_with(problems: list[Problem], where: str) -> NoReturn:
     """End the command with all problems, each with its place and what to do about it."""
     stderr.print(f"[red]{where}: {len(problems)} problem{'s' if len(problems) != 1 else ''}[/]")
@@ -39,6 +51,14 @@ def stop_with(problems: list[Problem], where: str) -> NoReturn:
     if len(problems) > MOST_SHOWN:
         stderr.print(f"  … and {len(problems) - MOST_SHOWN} more")
     raise typer.Exit(2)
+
+
+def exit_with_problems(refused: Refused) -> typer.Exit:
+    """Of settings: printed, each with the name of its setting."""
+    for problem in refused.problems:
+        hint = f" ({problem.hint})" if problem.hint else ""
+        stderr.print(f"[red]{escape(problem.path)}[/]: {escape(problem.message + hint)}")
+    return typer.Exit(2)
 
 
 def read_text(path: Path) -> str:
@@ -94,29 +114,21 @@ def read_tools(path: Path) -> tuple[Tool, ...]:
     """A list of tools, or an object with `tools_schema` (such as an agent) or `tools` (an MCP server's)."""
     body = read_json(path)
     listed = body.get("tools_schema", body.get("tools")) if isinstance(body, dict) else body
-    try:
-        return parse_tools_schema(listed)
-    except Refused as refused:
-        stop_with(refused.problems, str(path))
+    return or_stop(path, parse_tools_schema, listed)
 
 
 def read_agent_rules(path: Path) -> tuple[JsonObject, ...]:
     """The typed rules of an agent's file, which apply to all its tasks; a bare list of tools has none."""
     body = read_json(path)
-    try:
-        names = {tool.name for tool in read_tools(path)}
-        return parse_agent_rules(body.get("rules"), tools=names) if isinstance(body, dict) else ()
-    except Refused as refused:
-        stop_with(refused.problems, str(path))
+    names = {tool.name for tool in read_tools(path)}
+    rules = body.get("rules") if isinstance(body, dict) else None
+    return or_stop(path, parse_agent_rules, rules, tools=names)
 
 
 def read_ledger_schema(path: Path) -> LedgerSchema | None:
     """The ledger schema of an agent's file; a bare list of tools has none."""
     body = read_json(path)
-    try:
-        return parse_ledger_schema(body.get("ledger_schema")) if isinstance(body, dict) else None
-    except Refused as refused:
-        stop_with(refused.problems, str(path))
+    return or_stop(path, parse_ledger_schema, body.get("ledger_schema") if isinstance(body, dict) else None)
 
 
 BATCH = "batch:"

@@ -3,20 +3,15 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from pipelines.cli.files import read_bytes, stderr, stop_with
+from pipelines.cli.files import or_stop, read_bytes, stderr
 from pipelines.core.ledger.ledger_schema import LedgerSchema
 from pipelines.core.task_files.read_tasks import ReadTasks, format_of, read_tasks
-from pipelines.core.text.problems import Refused
 from pipelines.core.tools.tools_schema import Tool
 
 
 def read_task_file(path: Path, tools: Sequence[Tool] | None, ledger_schema: LedgerSchema | None) -> ReadTasks:
-    try:
-        read = read_tasks(
-            read_bytes(path), format=format_of(path.name), tools=tools, ledger_schema=ledger_schema
-        )
-    except Refused as refused:
-        stop_with(refused.problems, str(path))
+    raw, format = read_bytes(path), format_of(path.name)
+    read = or_stop(path, read_tasks, raw, format=format, tools=tools, ledger_schema=ledger_schema)
     print_notes(read.notes)
     return read
 

@@ -18,7 +18,7 @@ from pipelines.cli.files import (
     write_text,
 )
 from pipelines.cli.options import Answer
-from pipelines.cli.output.junit import printable
+from pipelines.cli.output.junit import printable, whole_suite
 from pipelines.cli.task_file import read_task_file
 from pipelines.core.agents.agent_reply import AgentReply, parse_agent_reply
 from pipelines.core.agents.agent_response_schema import RESPONSE_SCHEMA
@@ -212,7 +212,4 @@ def as_junit(report: Report, url: str) -> str:
         elif finding.outcome is Outcome.WARNED:
             ElementTree.SubElement(case, "system-out").text = f"warned: {found}\n{rule.why}"
     unseen = len(report.of(Outcome.SKIPPED)) + len(report.of(Outcome.NOT_OBSERVABLE))
-    suite.set("failures", str(len(report.failed)))
-    suite.set("errors", "0")
-    suite.set("skipped", str(unseen))
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
+    return whole_suite(suite, failures=len(report.failed), errors=0, skipped=unseen)

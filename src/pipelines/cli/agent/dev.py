@@ -20,7 +20,7 @@ from rich.markup import escape
 from pipelines.cli.agent.register import register
 from pipelines.cli.agent.watch import FolderWatch
 from pipelines.cli.client import KEY_FILE, Server, uses_proxies
-from pipelines.cli.files import stop
+from pipelines.cli.files import read_bytes, stop
 from pipelines.cli.output.dev_report import Report
 from pipelines.cli.processes import AppFailed, child_process, served_app
 from pipelines.cli.project import Project, token_from_environment
@@ -211,13 +211,9 @@ def _upload_tasks(
     """The ids of the tasks to run, each with its row number."""
     if project.dataset is None:
         stop("There is no file of tasks (tasks.csv) here: name one with --dataset.")
-    try:
-        content = project.dataset.read_bytes()
-    except OSError as error:
-        stop(f"{project.dataset}: {error.strerror or error}")
     uploaded: Any = server.post(
         "/api/datasets",
-        files={"file": (project.dataset.name, content)},
+        files={"file": (project.dataset.name, read_bytes(project.dataset))},
         data={"name": project.dataset.name, "agent_id": str(agent_id)},
     )
     print_notes(uploaded["notes"])

@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from pipelines.cli.files import read_lines, read_object, read_text, read_tools, stop, stop_with
+from pipelines.cli.files import or_stop, read_lines, read_object, read_text, read_tools, stop
 from pipelines.cli.options import Answer
 from pipelines.cli.output.phrases import plural
 from pipelines.core.simulation.build import build_simulator
@@ -15,7 +15,6 @@ from pipelines.core.simulation.fidelity.fidelity import Report, Tally, replay
 from pipelines.core.simulation.fidelity.recording import SIMULATED, Origin, read_recording
 from pipelines.core.simulation.plan_text import parse_plans_text
 from pipelines.core.text.json_text import JsonObject
-from pipelines.core.text.problems import Refused
 from pipelines.core.tools.tools_schema import Tool
 
 MOST_TOOLS_SHOWN = 5
@@ -27,10 +26,8 @@ def measure_fidelity(directory: Path, plans: Path | None) -> Answer:
         tools = _with_plans(tools, plans)
     state_file = directory / "state.json"
     state: JsonObject = read_object(state_file) if state_file.exists() else {}
-    try:
-        recording = read_recording(state, read_lines(directory / "calls.jsonl"))
-    except Refused as refused:
-        stop_with(refused.problems, str(directory / "calls.jsonl"))
+    calls = directory / "calls.jsonl"
+    recording = or_stop(calls, read_recording, state, read_lines(calls))
     report = replay(recording, lambda world: build_simulator(tools, world=world), clock=time.perf_counter)
     origin = recording.origin()
     compared: JsonObject = {"recording": str(directory), **origin.as_json()}
@@ -73,10 +70,7 @@ def _when(origin: Origin) -> str:
 
 
 def _with_plans(tools: tuple[Tool, ...], path: Path) -> tuple[Tool, ...]:
-    try:
-        plans = parse_plans_text(read_text(path), tool_names=[tool.name for tool in tools])
-    except Refused as refused:
-        stop_with(refused.problems, str(path))
+    plans = or_stop(path, parse_plans_text, read_text(path), tool_names=[tool.name for tool in tools])
     unknown = sorted(plans.keys() - {tool.name for tool in tools})
     if unknown:
         stop(f"{path}: plans for tools that are not declared: {', '.join(unknown)}")

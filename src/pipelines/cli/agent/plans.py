@@ -5,13 +5,13 @@ from pathlib import Path
 import typer
 
 from pipelines.cli.files import (
+    or_stop,
     read_agent_rules,
     read_json,
     read_ledger_schema,
     read_object,
     read_tools,
     stop,
-    stop_with,
 )
 from pipelines.cli.output.blocks import one_line
 from pipelines.cli.output.sentence_report import whole_lines
@@ -28,7 +28,6 @@ from pipelines.core.simulation.sentences import MOST_SHOWN_BY_CALLS, shown_findi
 from pipelines.core.simulation.shown import shown_plans
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.json_text import JsonObject, dumps
-from pipelines.core.text.problems import Refused
 from pipelines.core.tools.tools_schema import Tool
 
 LONGEST_INSTRUCTION = 48  # with the words before it a line of 80 columns
@@ -114,10 +113,7 @@ def _read_state(path: Path | None) -> JsonObject:
     if path is None:
         return {}
     state = read_object(path)
-    try:
-        parse_initial_state(state)
-    except Refused as refused:
-        stop_with(refused.problems, str(path))
+    or_stop(path, parse_initial_state, state)
     return state
 
 

@@ -10,6 +10,7 @@ import typer
 
 from pipelines.cli.client import Server
 from pipelines.cli.files import read_lines, read_object, stop
+from pipelines.cli.output.phrases import plural
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.json_text import JsonObject, dumps
 
@@ -75,7 +76,7 @@ def _guessed_tools(server: Server, path: str) -> list[str]:
 
 def _format_proposal(item: Any) -> str:
     tried = item["tried"]
-    rounds = f"{item['rounds']} round{'s' if item['rounds'] != 1 else ''}"
+    rounds = plural(item["rounds"], "round")
     remarks = [f"# {item['tool']}: proposed by {item['model']} in {rounds}: {item['why']}"]
     remarks.append(f"# tried: {tried['calls']} calls on records of the world, {tried['refused']} refused")
     if tried["fidelity"] is not None:

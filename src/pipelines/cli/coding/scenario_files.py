@@ -7,10 +7,9 @@ Besides the fields of the API, a file may have `workspace_seed: {type: folder, p
 import os
 from pathlib import Path
 
-from pipelines.cli.files import read_text, stop, stop_with
+from pipelines.cli.files import or_stop, read_bytes, read_text, stop
 from pipelines.core.coding.imported import TreeFile, seed_of
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads
-from pipelines.core.text.problems import Refused
 from pipelines.core.text.yaml_text import read_yaml
 
 LARGEST_FILE = 8 * 1024 * 1024
@@ -38,10 +37,7 @@ def read_any(path: Path) -> Json:
             return loads(text)
         except InvalidJson as error:
             stop(f"{path} {error.predicate}")
-    try:
-        return read_yaml(text, what="scenario", most_bytes=LARGEST_FILE).value
-    except Refused as refused:
-        stop_with(refused.problems, str(path))
+    return or_stop(path, read_yaml, text, what="scenario", most_bytes=LARGEST_FILE).value
 
 
 def _read_folders(body: JsonObject, base: Path) -> JsonObject:
@@ -74,7 +70,7 @@ def read_tree(folder: Path) -> dict[str, TreeFile]:
         folders[:] = sorted(set(folders) - LEFT_OUT)
         for name in sorted(names):
             path = Path(top) / name
-            data = _read_file(path)
+            data = read_bytes(path)
             size += len(data)
             if len(found) >= MOST_FILES or size > MOST_BYTES:
                 stop(f"{folder} is too large to be sent: name a git repository instead.")
@@ -91,10 +87,3 @@ def _read_test_files(folder: Path) -> JsonObject:
             stop(f"{folder / path} is not a text file: hidden test files must be text.")
         found[path] = text
     return found
-
-
-def _read_file(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        stop(f"{path}: {error.strerror or error}")

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 from pipelines.cli.eval.gate import VERDICTS_BY_GATE, FailOn, never_matching_baselines
 from pipelines.cli.output import phrases
-from pipelines.cli.output.junit import printable
+from pipelines.cli.output.junit import printable, whole_suite
 
 
 def as_junit(report: Any, fail_on: FailOn) -> str:
@@ -30,11 +30,8 @@ def as_junit(report: Any, fail_on: FailOn) -> str:
             )
         else:  # what passes the gate is not thereby without shift
             ElementTree.SubElement(case, "system-out").text = printable(found.text)
-    counts = {"tests": len(cases), "failures": tally["failure"], "errors": tally["error"]}
-    for name, count in (counts | {"skipped": tally["skipped"]}).items():
-        suite.set(name, str(count))
-    # Declared here: ElementTree would declare the encoding of the machine's language settings.
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
+    counts = {"failures": tally["failure"], "errors": tally["error"], "skipped": tally["skipped"]}
+    return whole_suite(suite, tests=len(cases), **counts)
 
 
 class _Outcome(NamedTuple):

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pipelines.cli.client import Server
-from pipelines.cli.files import read_text, stderr, stop, stop_with
+from pipelines.cli.files import or_stop, read_text, stderr, stop
 from pipelines.cli.output.junit import printable
 from pipelines.cli.output.phrases import plural
 from pipelines.core.evals.scenarios.scenario import FIELDS, Scenario
 from pipelines.core.evals.scenarios.scenario_file import ScenarioFile, read_scenario_file
 from pipelines.core.text.authored import did_you_mean
-from pipelines.core.text.problems import Refused
 
 SCENARIOS, VARIATIONS = "/api/v1/eval/scenarios", "/api/v1/eval/variations"
 
@@ -58,10 +57,7 @@ def upload(server: Server, path: Path) -> list[Uploaded]:
 
 
 def _read_file(path: Path, variations: list[str]) -> ScenarioFile:
-    try:
-        file = read_scenario_file(read_text(path), variations=variations)
-    except Refused as refused:
-        stop_with(refused.problems, str(path))
+    file = or_stop(path, read_scenario_file, read_text(path), variations=variations)
     names = [scenario.name for scenario in file.scenarios]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

@@ -6,6 +6,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from pipelines.cli.files import exit_with_problems
 from pipelines.core.text.problems import Refused
 from pipelines.server.config.settings import load_settings
 from pipelines.server.service.housekeeping import prune_once
@@ -18,9 +19,7 @@ def prune(*, is_dry: bool, **flags: Any) -> None:
     try:
         lines = prune_once(load_settings(**flags), is_dry=is_dry)
     except Refused as refused:
-        for problem in refused.problems:
-            stderr.print(f"[red]{escape(problem.path)}[/]: {escape(problem.message)}", soft_wrap=True)
-        raise typer.Exit(2) from None
+        raise exit_with_problems(refused) from None
     except OSError as error:
         stderr.print(f"[red]{escape(str(error))}[/]", soft_wrap=True)
         raise typer.Exit(2) from None

@@ -6,6 +6,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from pipelines.cli.files import exit_with_problems
 from pipelines.core.text.problems import Refused
 from pipelines.server.config.settings import load_settings
 from pipelines.server.tokens import mint
@@ -18,9 +19,7 @@ def print_token(*, role: str, subject: str, hours: float, org: str | None, **fla
     try:
         token = mint(load_settings(**flags), role=role, subject=subject, hours=hours, org=org)
     except Refused as refused:
-        for problem in refused.problems:
-            stderr.print(f"[red]{escape(problem.path)}[/]: {escape(problem.message)}", soft_wrap=True)
-        raise typer.Exit(2) from None
+        raise exit_with_problems(refused) from None
     typer.echo(token)
     stderr.print(
         f"Role {role}, subject {escape(subject)}, valid for {hours:g} h. Send it as Authorization: Bearer …"

@@ -18,6 +18,7 @@ import uvicorn
 from rich.console import Console
 from rich.markup import escape
 
+from pipelines.cli.files import exit_with_problems
 from pipelines.core.text.problems import Refused
 from pipelines.server.app import App
 from pipelines.server.config.settings import Settings, load_settings
@@ -48,7 +49,7 @@ def start(**flags: Any) -> None:
     try:
         started = prepare(settings)
     except Refused as refused:
-        raise _exit_with_problems(refused) from None
+        raise exit_with_problems(refused) from None
     with _lock_data(settings):
         listener = _listener(settings)
         url = _own_url(settings, listener)
@@ -103,7 +104,7 @@ def start_worker(**flags: Any) -> None:
     try:
         close_folder(settings.data_dir)
     except Refused as refused:
-        raise _exit_with_problems(refused) from None
+        raise exit_with_problems(refused) from None
     listener = _listener(settings)
     url = _own_url(settings, listener)
     app = _make_app(settings, own_url=url, is_worker=True)
@@ -118,23 +119,16 @@ def _make_app(settings: Settings, *, own_url: str, is_worker: bool = False) -> A
     try:
         return App(settings, own_url=own_url, is_worker=is_worker)
     except Refused as refused:
-        raise _exit_with_problems(refused) from None
+        raise exit_with_problems(refused) from None
 
 
 def _load_settings(**flags: Any) -> Settings:
     try:
         settings = load_settings(**flags)
     except Refused as refused:
-        raise _exit_with_problems(refused) from None
+        raise exit_with_problems(refused) from None
     logs.configure(level=settings.log_level, format=settings.log_format)
     return settings
-
-
-def _exit_with_problems(refused: Refused) -> typer.Exit:
-    for problem in refused.problems:
-        hint = f" ({problem.hint})" if problem.hint else ""
-        stderr.print(f"[red]{escape(problem.path)}[/]: {escape(problem.message + hint)}", soft_wrap=True)
-    return typer.Exit(2)
 
 
 def _listener(settings: Settings) -> socket.socket:

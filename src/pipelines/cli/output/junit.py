@@ -25,11 +25,18 @@ def as_junit(batch: Any, runs: list[Any], classname: str | None = None) -> str:
             tally[kind] += 1
             ElementTree.SubElement(case, kind, message=printable(message)).text = printable(text)
         _add_notes(case, run)
-    suite.set("failures", str(tally["failure"]))
-    suite.set("errors", str(tally["error"]))
-    suite.set("skipped", str(tally["skipped"]))
+    return whole_suite(suite, failures=tally["failure"], errors=tally["error"], skipped=tally["skipped"])
+
+
+def whole_suite(suite: ElementTree.Element, **counts: int) -> str:
+    for name, count in counts.items():
+        suite.set(name, str(count))
+    return document(suite)
+
+
+def document(root: ElementTree.Element) -> str:
     # Declared here: ElementTree would declare the encoding of the machine's language settings.
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
 def _add_notes(case: ElementTree.Element, run: Any) -> None:

@@ -11,6 +11,7 @@ from pipelines.cli.client import Server
 from pipelines.cli.files import stop
 from pipelines.cli.options import Answer
 from pipelines.cli.output.junit import one_line, printable
+from pipelines.cli.output.phrases import plural
 
 LATEST, PREVIOUS = "latest", "previous"
 MOST_SHOWN = 30  # tasks of one kind
@@ -42,10 +43,10 @@ def regressions(compared: Any) -> Iterator[str]:
     """Tasks that pass less often than before, and tasks that passed and could not be judged now."""
     count = compared["counts"]["regressed"]
     if count:
-        yield _tasks(count)
+        yield plural(count, "task")
     lost = len([task for task in compared["tasks"] if task["is_lost"]])
     if lost:
-        yield f"{_tasks(lost)} that passed and could not be judged now"
+        yield f"{plural(lost, 'task')} that passed and could not be judged now"
 
 
 def _batch_id(server: Server, word: str) -> int:
@@ -120,13 +121,11 @@ def _print_summary(console: Console, compared: Any) -> None:
         "only_to": "only in the second",
     }
     shown = ", ".join(f"{counts[change]} {words}" for change, words in fields.items() if counts[change])
-    console.print(f"\n{_tasks(sum(counts.values()))}: {shown or 'none'}.")
+    console.print(f"\n{plural(sum(counts.values()), 'task')}: {shown or 'none'}.")
     if test["p"] is None:
         console.print("Nothing could be tested: no task was judged in both under the same conditions.")
         return
     mean, name = (test["mean_difference"] or 0.0) * 100, TESTS[test["name"]]
-    console.print(f"Pass rate {mean:+.0f} points over {_tasks(test['tasks'])}: p {test['p']:.3g} ({name}).")
-
-
-def _tasks(count: int) -> str:
-    return f"{count} task{'s' if count != 1 else ''}"
+    console.print(
+        f"Pass rate {mean:+.0f} points over {plural(test['tasks'], 'task')}: p {test['p']:.3g} ({name})."
+    )

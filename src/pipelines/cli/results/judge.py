@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from pipelines.cli.files import (
+    or_stop,
     read_bytes,
     read_json,
     read_ledger_schema,
@@ -82,10 +83,7 @@ def judge_file(options: JudgeOptions) -> None:
 
 
 def _read(options: JudgeOptions) -> Recording:
-    try:
-        recording = read_recording(read_bytes(options.recording))
-    except Refused as refused:
-        stop_with(refused.problems, str(options.recording))
+    recording = or_stop(options.recording, read_recording, read_bytes(options.recording))
     if options.before is None and options.after is None:
         return recording
     if len(recording.runs) != 1:
@@ -118,10 +116,7 @@ def _match_tasks(
 ) -> list[_RunWithTask]:
     runs = recording.runs
     if options.tasks is None:
-        try:
-            seeds, places = tasks_of_recordings(runs)
-        except Refused as refused:
-            stop_with(refused.problems, str(options.recording))
+        seeds, places = or_stop(options.recording, tasks_of_recordings, runs)
         tasks = known_tasks(seeds)
         return [
             _RunWithTask(run=run, seed=seeds[at], task=tasks[at])

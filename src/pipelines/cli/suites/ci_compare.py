@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from pipelines.cli.files import read_text, stop_with, write_text
+from pipelines.cli.files import or_stop, read_text, write_text
 from pipelines.cli.options import Answer
 from pipelines.cli.output.junit import printable
 from pipelines.core.results.compare_results import (
@@ -17,24 +17,16 @@ from pipelines.core.results.compare_results import (
     headline,
     outcome_text,
 )
-from pipelines.core.results.results import SuiteResults, read_results
-from pipelines.core.text.problems import Refused
+from pipelines.core.results.results import read_results
 
 MOST_SHOWN = 50
 
 
 def show_comparison(old: Path, new: Path, *, comment: Path | None, fails: bool) -> Answer:
-    found = compare_results(_read(old), _read(new))
+    found = compare_results(*(or_stop(path, read_results, read_text(path)) for path in (old, new)))
     if comment is not None and found.has_flipped:
         write_text(comment, format_markdown(found))
     return Answer(found.as_json(), lambda _: _print(found), 1 if fails and found.regressed else 0)
-
-
-def _read(path: Path) -> tuple[SuiteResults, ...]:
-    try:
-        return read_results(read_text(path))
-    except Refused as refused:
-        stop_with(refused.problems, str(path))
 
 
 def _print(found: ResultsComparison) -> None:

@@ -13,7 +13,7 @@ from pipelines.cli.eval.junit import as_junit as matrix_junit
 from pipelines.cli.eval.run import MatrixResult
 from pipelines.cli.output.batch_report import reason_text
 from pipelines.cli.output.junit import as_junit as batch_junit
-from pipelines.cli.output.junit import printable
+from pipelines.cli.output.junit import document, printable
 from pipelines.cli.output.verdict_text import pending_reasons, undecided_text
 from pipelines.cli.run.run import BatchResult, not_run_text
 from pipelines.core.results.compare_results import escape_cell, outcome_text
@@ -146,7 +146,7 @@ def as_junit(finished: Sequence[FinishedSuite]) -> str:
             case = ElementTree.SubElement(suite, "testcase", classname=each.results.agent, name="the suite")
             ElementTree.SubElement(case, "error", message=printable(each.says))
             root.append(suite)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+    return document(root)
 
 
 def as_markdown(finished: Sequence[FinishedSuite]) -> str:

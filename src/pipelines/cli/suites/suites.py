@@ -15,7 +15,7 @@ from pipelines.cli.agent.register import register
 from pipelines.cli.client import KEY_FILE, Server
 from pipelines.cli.eval import run as eval_run
 from pipelines.cli.eval.gate import FailOn
-from pipelines.cli.files import Stopped, is_number, read_text, stderr, stop, stop_with, write_text
+from pipelines.cli.files import Stopped, is_number, or_stop, read_text, stderr, stop, write_text
 from pipelines.cli.progress import INTERRUPTED
 from pipelines.cli.project import Project, find_project
 from pipelines.cli.run import run as task_run
@@ -32,7 +32,6 @@ from pipelines.core.results.gate import ExitCode, worst
 from pipelines.core.results.results import SuiteResults
 from pipelines.core.task_files.suite_file import EvalSuite, SuiteAgent, SuiteFile, TaskSuite, read_suite_file
 from pipelines.core.text.authored import did_you_mean
-from pipelines.core.text.problems import Refused
 
 FILE = "pipelines.yaml"
 
@@ -63,7 +62,7 @@ def nearest_file(start: Path) -> Path | None:
 
 
 def run_suites(path: Path, options: SuiteOptions) -> None:
-    file = _read_file(path)
+    file = or_stop(path, read_suite_file, read_text(path))
     suites = _select_suites(file, options.names, path)
     for target in (options.junit, options.results):
         if target is not None:
@@ -83,13 +82,6 @@ def run_suites(path: Path, options: SuiteOptions) -> None:
         stderr.print(f"{each.results.name}: {each.says}", markup=False, soft_wrap=True)
     if code:
         raise typer.Exit(int(code))
-
-
-def _read_file(path: Path) -> SuiteFile:
-    try:
-        return read_suite_file(read_text(path))
-    except Refused as refused:
-        stop_with(refused.problems, str(path))
 
 
 def _select_suites(file: SuiteFile, names: tuple[str, ...], path: Path) -> list[TaskSuite | EvalSuite]:
