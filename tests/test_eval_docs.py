@@ -152,14 +152,14 @@ def test_the_howto_tells_the_same_numbers() -> None:
     undecided = cell_of(2, [answered()] * 10)
     assert_told(
         HOWTO,
-        f"in 1 of 5 runs: 0.20. Five runs are few, so it says what else would be compatible with them:"
-        f" {low:.2f} to {high:.2f}",
+        f"in 1 of 5 runs: 0.20. Five runs are few, so the report adds an interval: {low:.2f} to {high:.2f}",
         f"4 · 0.6 / 5 = {cell.shift_magnitude:.2f}",
         f"by {cell.noise_floor:.3f} on average",
         f"p = {cell.p:.4f}",
-        f"With two flips of five p is {undecided.p:.3f}",
+        f"With two changed decisions of five, p is {undecided.p:.3f}",
         f"three times in a row: {float(pass_hat_k(8, 10, 3)):.2f}",
-        f"(p = {exact_mcnemar(5, 1):.2f}); six and none is less likely so (p = {exact_mcnemar(6, 0):.2f})",
+        f"(p = {exact_mcnemar(5, 1):.2f}). Six and none is less likely to be chance"
+        f" (p = {exact_mcnemar(6, 0):.2f})",
     )
     (written,) = re.findall(r"```yaml\n(.*?)```", HOWTO, re.DOTALL)
     (scenario,) = read_scenario_file(written).scenarios

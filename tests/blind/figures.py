@@ -1,4 +1,4 @@
-"""All blind sets in three tables, as docs/reference/measured.md has them: when new, and now.
+"""All blind sets in three tables, as docs/reference/blind-sets.md has them: when new, and now.
 
 `python tests/blind/figures.py` prints them (four minutes). A set's first figures were taken before anybody
 had looked at it; they are kept here, because they cannot be measured again.

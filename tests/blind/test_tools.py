@@ -1,7 +1,7 @@
 """Reading on tools that its rules were not written for: the first set, the newest two, and the probes.
 
 Only totals are shown: whoever sees the cases cannot help writing rules for them. The bounds are those that a
-reader of sixteen families was asked for; the figures stand in docs/reference/measured.md.
+reader of sixteen families was asked for; the figures stand in docs/reference/blind-sets.md.
 """
 
 import pytest
