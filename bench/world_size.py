@@ -8,12 +8,14 @@ Inside the engine: no sockets and no disk, since neither knows how large the wor
 import argparse
 import asyncio
 import json
+import math
 import os
 import platform
 import statistics
 import sys
 import tempfile
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,7 @@ from pipelines.core.text.json_text import dumps
 from pipelines.core.tools.failure_rules import RuleProgress
 from pipelines.core.tools.tools_schema import parse_tools_schema
 from pipelines.engine.calls.answer_tool_call import ToolCallAnswerer
-from pipelines.engine.live.live_runs import LiveRun, LiveRuns, Toolbox
+from pipelines.engine.live.live_runs import LiveRun, LiveRuns, LoadedAt, Toolbox
 from pipelines.engine.live.question_runner import QuestionRunner
 from pipelines.engine.platform import WallClock
 from pipelines.storage.accounts.keys import add_org, hash_of
@@ -91,7 +93,8 @@ def live_run(world: World) -> LiveRun:
         progress=RuleProgress((), ledger.is_flagged),
         seed="bench",
         began=("2026-05-01", 0),
-        expires_at="9999",
+        ends_at=math.inf,
+        loaded_at=LoadedAt(shared=datetime.now(UTC), steady=time.monotonic()),
         is_active=True,
     )
 
@@ -111,7 +114,7 @@ async def cost_us(live: LiveRun, size: int, tool: str) -> float:
         calls.append(ToolCall(tool, dumps(arguments), None, None, time.perf_counter()))
     answerer = ToolCallAnswerer(
         database=_StoredAtOnce(),  # type: ignore[arg-type]  # what a call costs beside its commit
-        live_runs=None,  # type: ignore[arg-type]  # the run is handed in
+        live_runs=LiveRuns(_StoredAtOnce(), now=WallClock()),  # type: ignore[arg-type]  # the run is given
         now=WallClock(),
         question_runner=QuestionRunner(),
     )

@@ -1,3 +1,3 @@
 """Odyssey: a range where AI agents are tested before they are trusted."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -18,6 +18,7 @@ from mcp.shared.inbound import find_invalid_x_mcp_header, mcp_param_headers, x_m
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from pipelines import __version__
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.tools.mcp_answers import quote
 from pipelines.outbound.mcp.check_results import NotAsMcp, check_result, told_of
@@ -27,7 +28,7 @@ from pipelines.outbound.mcp.large_results import is_taken
 CLOSES_WITHIN_S = 10.0
 MOST_OPENING_BYTES = 64 * 1024  # the package reads it on the loop
 _LOST = ("Connection closed", "SSE stream ended")  # the package's own words where a connection is lost
-_CLIENT = types.Implementation(name="pipelines-odyssey", version="0.1.0")
+_CLIENT = types.Implementation(name="pipelines-odyssey", version=__version__)
 _AS_SENT = cast("TypeAdapter[BaseModel]", TypeAdapter(dict[str, Any]))  # checked by the package, not remade
 
 # They log what servers send, with whatever secret is in it.
