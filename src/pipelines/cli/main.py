@@ -172,14 +172,17 @@ def run_command(
     ] = 1.0,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
     results: Annotated[
-        Path | None, typer.Option(help="Suites: write results to this file, for `pipelines ci compare`.")
+        Path | None, typer.Option(help="With suites: write results for `pipelines ci compare` to this file.")
     ] = None,
     summary: Annotated[
-        Path | None, typer.Option(help="Suites: append a summary in Markdown to this file.")
+        Path | None, typer.Option(help="With suites: append a summary in Markdown to this file.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run tasks on an agent and judge the runs. Exit: 0 gate met, 1 not met, 2 usage, 3 not run."""
+    """Run tasks on an agent and judge the runs.
+
+    Exit codes: 0 the gate is met, 1 it is not met, 2 wrong usage, 3 the runs could not run.
+    """
     from pipelines.cli.files import stop
     from pipelines.cli.run.run import RunOptions, run_tasks
     from pipelines.cli.suites.suite_options import run_suites_with_options

@@ -170,7 +170,7 @@ def lint(
     tasks: Annotated[Path, typer.Argument(help="tasks.csv, or .tsv, .yaml, .json, .jsonl.")],
     tools: Annotated[Path | None, typer.Option(help="tools.json, or an agent.json that has them.")] = None,
 ) -> Answer:
-    """Find oracles that prove nothing: an agent that does nothing passes them, or no agent can."""
+    """Find oracles that prove nothing: an agent that does nothing passes them, or no agent can pass them."""
     from pipelines.cli.agent.lint import lint_tasks
 
     return lint_tasks(tasks, tools)
@@ -315,9 +315,9 @@ def register(
 @app.command()
 @with_json
 def conformance(
-    url: Annotated[str, typer.Option(help="The wrapper's endpoint, as registered.")],
+    url: Annotated[str, typer.Option(help="The agent's endpoint.")],
     auth_header: Annotated[
-        str | None, typer.Option(help='As registered, such as "Authorization: Bearer TOKEN".')
+        str | None, typer.Option(help='The auth header, such as "Authorization: Bearer TOKEN".')
     ] = None,
     token_env: Annotated[str | None, typer.Option(help="Variable that holds the bearer token.")] = None,
     instruction: Annotated[str | None, typer.Option(help="A prompt that makes the agent use a tool.")] = None,
@@ -337,7 +337,7 @@ def conformance(
     ] = None,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
 ) -> Answer:
-    """Check a wrapper in any language against the wire contract. Exit code 1 if it breaks a rule."""
+    """Check an agent in any language against the HTTP contract. Exit code 1 if it breaks a rule."""
     from pipelines.cli.agent.conformance import ConformanceOptions, check_conformance
 
     options = ConformanceOptions(

@@ -77,7 +77,10 @@ def harbor_command(
     replace: Replace = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what could be imported.")] = False,
 ) -> Answer:
-    """Import tasks in Harbor's format. Exit: 0 all imported, 1 some refused, 2 usage, 3 not run."""
+    """Import tasks in Harbor's format.
+
+    Exit codes: 0 all are imported, 1 some are refused, 2 wrong usage, 3 the import could not run.
+    """
     from pipelines.cli.coding.import_tasks import ImportOptions
     from pipelines.cli.coding.imports import import_harbor
 
@@ -108,7 +111,10 @@ def swebench_command(
     replace: Replace = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what could be imported.")] = False,
 ) -> Answer:
-    """Import rows in SWE-bench's format. Exit: 0 all imported, 1 some refused, 2 usage, 3 not run."""
+    """Import rows in SWE-bench's format.
+
+    Exit codes: 0 all are imported, 1 some are refused, 2 wrong usage, 3 the import could not run.
+    """
     from pipelines.cli.coding.import_tasks import ImportOptions
     from pipelines.cli.coding.imports import import_swebench
     from pipelines.cli.files import read_text

@@ -75,7 +75,10 @@ def verify_command(
     ] = False,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of calls.")] = 1000,
 ) -> Answer:
-    """Repeat the calls live and print what differs. Exit: 0 nothing, 1 some, 2 usage, 3 not run."""
+    """Repeat the calls live and print what differs.
+
+    Exit codes: 0 nothing differs, 1 something differs, 2 wrong usage, 3 the calls could not run.
+    """
     from pipelines.cli.output.cassette_report import verify
 
     return verify(server, name, include_writes=include_writes, limit=limit)

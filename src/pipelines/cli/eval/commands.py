@@ -81,7 +81,10 @@ def run_command(
     csv: Csv = None,
     as_json: Json = False,
 ) -> None:
-    """Run scenarios under each variation on an agent. Exit: 0 gate met, 1 not met, 2 usage, 3 not run."""
+    """Run scenarios under each variation on an agent.
+
+    Exit codes: 0 the gate is met, 1 it is not met, 2 wrong usage, 3 the runs could not run.
+    """
     from pipelines.cli.eval.gate import FailOn
     from pipelines.cli.eval.run import MatrixOptions, OutputFiles, run_matrix
 

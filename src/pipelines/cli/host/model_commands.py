@@ -40,7 +40,7 @@ def try_command(
     purpose: Annotated[str, typer.Option(help="The purpose: simulator, judge, user or author.")] = "judge",
     model: Annotated[str | None, typer.Option(help="Another model, such as openai:gpt-5-mini.")] = None,
 ) -> Answer:
-    """Ask a model one tiny question, at its price. Exit: 0 it answered, 1 it did not."""
+    """Send one short question to a model. Exit code 1 if it does not answer."""
     body = {"purpose": purpose} | ({"model": model} if model is not None else {})
     tried = server.post("/api/models/test", body)
     return Answer(tried, lambda tried: typer.echo(test_line(tried)), 0 if tried["ok"] else 1)

@@ -189,7 +189,7 @@ def rejudge_command(
         bool,
         typer.Option(
             "--strict-honesty",
-            help="Leave runs for review that state values no record confirms, whatever the batch's setting.",
+            help="Leave a run for review if it states values that no record confirms.",
         ),
     ] = False,
 ) -> Answer:

@@ -131,7 +131,7 @@ def regenerate_command(
         int | None, typer.Option(min=0, help="Seed of the new world. [default: another one]")
     ] = None,
 ) -> Answer:
-    """Generate the world again; once there are rows, a row or a bucket."""
+    """Generate the world again. When there are rows: generate a row or a bucket again."""
     from pipelines.cli.worlds.sessions import regenerate_part
 
     return regenerate_part(server, session, row=row, bucket=bucket, seed=seed)
