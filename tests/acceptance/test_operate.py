@@ -99,7 +99,7 @@ async def test_a_live_postgres_database_is_backed_up_and_restored(tmp_path: Path
 def test_a_server_is_looked_after_as_the_page_says(tmp_path: Path) -> None:
     if shutil.which("curl") is None:
         pytest.skip("no curl here")
-    (look,) = blocks("Look after it")
+    (look,) = blocks("Monitor it")
     with running(tmp_path / DATA) as server:
         said = typed(look.replace("http://127.0.0.1:8420", server.url), tmp_path)
     assert '"status":"ok"' in said
