@@ -14,10 +14,10 @@ from pipelines.core.tools.tools_schema import parse_tools_schema
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import Verdict
-from pipelines.core.worlds.coverage import coverage
-from pipelines.core.worlds.draft_rows import bucket_notes, draft_rows
 from pipelines.core.worlds.ground import called, ground_of
-from pipelines.core.worlds.prove_row import nearly_same, prove_row
+from pipelines.core.worlds.rows.coverage import coverage
+from pipelines.core.worlds.rows.draft_rows import bucket_notes, draft_rows
+from pipelines.core.worlds.rows.prove_row import nearly_same, prove_row
 from pipelines.core.worlds.shapes import (
     ROW_AXES,
     Bucket,

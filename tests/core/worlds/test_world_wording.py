@@ -7,12 +7,12 @@ import pytest
 from worlds_kit import MORE_TRADES, NOW, OTHER_TRADES, TRADES, ground, tool, toolset, trade, world_of
 
 from pipelines.core.text.json_text import Json, JsonObject
-from pipelines.core.worlds.calls import Candidate, asked_of
-from pipelines.core.worlds.draft_rows import bucket_notes, draft_rows
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import ground_of
+from pipelines.core.worlds.rows.calls import Candidate, asked_of
+from pipelines.core.worlds.rows.draft_rows import bucket_notes, draft_rows
+from pipelines.core.worlds.rows.wording import Writer, label, said
 from pipelines.core.worlds.shapes import ROW_AXES, Bucket, DraftRow
-from pipelines.core.worlds.wording import Writer, label, said
 
 SCHEMA: JsonObject = {
     "entities": [

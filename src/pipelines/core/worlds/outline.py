@@ -1,6 +1,6 @@
 """What a world of these tools holds: its types, their fields, and which field refers to which type.
 
-From the ledger schema where there is one, else from what the tools speak of (`spoken.py`). Which noun means
+From the ledger schema where there is one, else from what the tools speak of (`types/spoken.py`). Which noun means
 which type is the survey's to say; nothing here reads a name a second time.
 """
 

@@ -22,8 +22,8 @@ from pipelines.core.worlds.outline import (
     with_references,
 )
 from pipelines.core.worlds.shapes import Toolset
-from pipelines.core.worlds.spoken import Spoken, named_like, spoken_types
-from pipelines.core.worlds.states import with_states
+from pipelines.core.worlds.types.spoken import Spoken, named_like, spoken_types
+from pipelines.core.worlds.types.states import with_states
 
 LINES = word_set("lines items entries positions products services charges articles goods")
 

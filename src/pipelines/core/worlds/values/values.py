@@ -8,10 +8,19 @@ from typing import NamedTuple
 from pipelines.core.english.words import tokens, word_set
 from pipelines.core.text.json_text import Json
 from pipelines.core.worlds.draw import Draw
-from pipelines.core.worlds.measures import MONEY, measure_of
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline, is_person
-from pipelines.core.worlds.patterns import examples_of, is_code, text_like, uuid_like
-from pipelines.core.worlds.pools import COLOURS, COMPANIES, GOODS_OF, NAMES_OF, NOTES, OCCASIONS, TITLES, pool
+from pipelines.core.worlds.values.measures import MONEY, measure_of
+from pipelines.core.worlds.values.patterns import examples_of, is_code, text_like, uuid_like
+from pipelines.core.worlds.values.pools import (
+    COLOURS,
+    COMPANIES,
+    GOODS_OF,
+    NAMES_OF,
+    NOTES,
+    OCCASIONS,
+    TITLES,
+    pool,
+)
 
 
 class Person(NamedTuple):

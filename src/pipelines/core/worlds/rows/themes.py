@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pipelines.core.english.stems import stem
 from pipelines.core.english.synonyms import related
 from pipelines.core.english.words import singular, tokens, word_set
-from pipelines.core.worlds.calls import Asked, asked_of
 from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.outline import is_person
+from pipelines.core.worlds.rows.calls import Asked, asked_of
+from pipelines.core.worlds.rows.trials import Trial
 from pipelines.core.worlds.shapes import OUTCOMES, Bucket, Outcome
-from pipelines.core.worlds.trials import Trial
 
 #: Words and phrases of a theme, and the outcomes that they ask for. Longer ones are looked for first.
 _SPOKEN: tuple[tuple[str, tuple[Outcome, ...]], ...] = (

@@ -19,7 +19,7 @@ from pipelines.core.simulation.rules.vocabulary import Kind, Vocabulary
 from pipelines.core.text.json_text import Json
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline
 from pipelines.core.worlds.shapes import Toolset
-from pipelines.core.worlds.times import INITIAL
+from pipelines.core.worlds.values.times import INITIAL
 
 _FIRST = "pending"  # the state of what has one of which nothing says how it begins
 _MOST_SENTENCES = 60  # of the behaviour text that are looked at

@@ -13,8 +13,9 @@ from pipelines.core.tools.failure_rules import Randomly
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.oracles import Oracles, read_oracles
 from pipelines.core.verdict.verdict import Finding, Status
-from pipelines.core.worlds.calls import asked_of
 from pipelines.core.worlds.ground import Answer, Ground, called, ground_of
+from pipelines.core.worlds.rows.calls import asked_of
+from pipelines.core.worlds.rows.trials import leaves_as_it_was, untried
 from pipelines.core.worlds.shapes import (
     DraftRow,
     MadeCall,
@@ -24,8 +25,7 @@ from pipelines.core.worlds.shapes import (
     RejectionCode,
     Toolset,
 )
-from pipelines.core.worlds.trials import leaves_as_it_was, untried
-from pipelines.core.worlds.world_outline import types_in
+from pipelines.core.worlds.types.world_outline import types_in
 from pipelines.wire.errors import InvalidArguments
 from pipelines.wire.names import Source
 

@@ -13,11 +13,11 @@ from pipelines.core.english.words import article, is_plural, plural, singular, s
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.verbs import OP_OF_VERB
 from pipelines.core.text.json_text import Json, JsonObject
-from pipelines.core.worlds.calls import Asked, Candidate
 from pipelines.core.worlds.draw import Draw
-from pipelines.core.worlds.measures import MONEY, unit_of
 from pipelines.core.worlds.outline import MOMENT_ENDS, FieldOutline, field_from_schema, is_person
-from pipelines.core.worlds.values import text_kind
+from pipelines.core.worlds.rows.calls import Asked, Candidate
+from pipelines.core.worlds.values.measures import MONEY, unit_of
+from pipelines.core.worlds.values.values import text_kind
 
 _MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}):\d{2}(?:Z|\+00:00)?")
 _REQUESTS = (

@@ -9,11 +9,11 @@ from pipelines.core.ledger.ledger import Add, Ledger, LedgerUpdate, Remove, SetF
 from pipelines.core.simulation.guesses import guess_of
 from pipelines.core.simulation.rules.rule import NotFound, Require, Rule, Unchanged
 from pipelines.core.text.json_text import Json, JsonObject
-from pipelines.core.worlds.calls import Candidate, asked_of, candidates, further
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Answer, Ground, called
+from pipelines.core.worlds.rows.calls import Candidate, asked_of, candidates, further
+from pipelines.core.worlds.rows.wording import label, said
 from pipelines.core.worlds.shapes import Outcome, ReferenceCall
-from pipelines.core.worlds.wording import label, said
 from pipelines.wire.names import Source
 
 ENOUGH_FOUND = 5  # calls that go through, where they had to be looked for

@@ -9,14 +9,14 @@ from pipelines.core.english.words import singular, tokens
 from pipelines.core.ledger.ledger import SetFlag
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.tools.failure_rules import AfterNCalls, AfterStateChange, FailureRule, ForcedReply
-from pipelines.core.worlds.calls import asked_of
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Ground, ground_of
-from pipelines.core.worlds.oracle import SOME_CALL, UNCHANGED, call_oracle, state_oracle
+from pipelines.core.worlds.rows.calls import asked_of
+from pipelines.core.worlds.rows.oracle import SOME_CALL, UNCHANGED, call_oracle, state_oracle
+from pipelines.core.worlds.rows.themes import Steering, steering
+from pipelines.core.worlds.rows.trials import Found, Trial, found_by, trials, untried
+from pipelines.core.worlds.rows.wording import Request, Writer
 from pipelines.core.worlds.shapes import Bucket, DraftRow, Outcome, ReferenceCall, Toolset
-from pipelines.core.worlds.themes import Steering, steering
-from pipelines.core.worlds.trials import Found, Trial, found_by, trials, untried
-from pipelines.core.worlds.wording import Request, Writer
 
 _REFUSALS: tuple[Outcome, ...] = ("forbidden", "refused", "not_found")
 _ERRORS = (

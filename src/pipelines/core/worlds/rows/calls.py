@@ -15,15 +15,15 @@ from pipelines.core.simulation.rules.samples import hints_of
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Ground
-from pipelines.core.worlds.ids import next_ids
-from pipelines.core.worlds.measures import near
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline, field_from_schema, type_meant
-from pipelines.core.worlds.patterns import examples_of
-from pipelines.core.worlds.pools import OCCASIONS, REASONS
-from pipelines.core.worlds.rule_cases import need_of
-from pipelines.core.worlds.times import LONG_TERM, PAST, starts_of, write_moment
-from pipelines.core.worlds.values import Place, scalar, text_kind
-from pipelines.core.worlds.world_outline import types_in
+from pipelines.core.worlds.records.rule_cases import need_of
+from pipelines.core.worlds.types.world_outline import types_in
+from pipelines.core.worlds.values.ids import next_ids
+from pipelines.core.worlds.values.measures import near
+from pipelines.core.worlds.values.patterns import examples_of
+from pipelines.core.worlds.values.pools import OCCASIONS, REASONS
+from pipelines.core.worlds.values.times import LONG_TERM, PAST, starts_of, write_moment
+from pipelines.core.worlds.values.values import Place, scalar, text_kind
 
 MOST_LIKE = 20  # ids that one which nobody has is made like
 MOST_TRIED = 30  # entities per tool: rows want different ones, not all of them
