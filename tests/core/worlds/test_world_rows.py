@@ -271,7 +271,7 @@ def test_what_a_call_sets_off_makes_the_next_one_fail() -> None:
 def test_a_theme_that_matches_nothing_gets_no_rows_and_is_told_so() -> None:
     rows, notes = themed("moonlight sonatas")
     assert rows == []
-    assert any("“moonlight” and “sonatas” speaks of no tool" in note for note in notes)
+    assert any("“moonlight” and “sonatas” speak of no tool" in note for note in notes)
 
 
 def test_axes_that_are_off_are_left_out_and_told() -> None:

@@ -23,7 +23,7 @@ from pipelines.core.worlds.review.advise_records import (
     total_mismatch,
     unused_enum_value,
 )
-from pipelines.core.worlds.rows.calls import asked_of
+from pipelines.core.worlds.rows.calls import NOTHING_HELD, asked_of
 from pipelines.core.worlds.rows.trials import Trial, trials, tried, untried
 from pipelines.core.worlds.shapes import Advisory, Toolset
 from pipelines.core.worlds.types.world_outline import types_in
@@ -82,7 +82,8 @@ def _tried_tools(ground: Ground, now: str) -> Mapping[str, list[Trial]]:
     if known is None:
         skipped = untried(ground)
         names = [tool.name for tool in ground.toolset.tools if tool.name not in skipped]
-        known = ground.world.derived[key] = {name: list(trials(ground, name, Draw(0), now)) for name in names}
+        known = {name: list(trials(ground, name, Draw(0), now, NOTHING_HELD)) for name in names}
+        ground.world.derived[key] = known
     return known
 
 

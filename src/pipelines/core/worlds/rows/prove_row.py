@@ -109,8 +109,9 @@ def given_away(draft: DraftRow, ground: Ground) -> Iterator[str]:
             yield f"names the tool {tool.name}"
     asked = set(map(str, leaves_of([call.arguments for call in draft.reference_calls])))
     said = draft.user_instruction
+    names = {word for call in draft.reference_calls for name in call.arguments for word in tokens(name)}
     for value in _asserted(draft.expected_state):
-        if value in asked or value.lower() not in said.lower():
+        if value in asked or value in names or value.lower() not in said.lower():
             continue
         if {word.lower() for word in _WORD.findall(value)} <= lowered:
             yield f"says “{value}”, which only the backend should"

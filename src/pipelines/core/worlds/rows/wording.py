@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 
 from pipelines.core.english.words import article, is_plural, plural, singular, singulars, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument
@@ -17,7 +18,7 @@ from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.outline import MOMENT_ENDS, FieldOutline, field_from_schema, is_person
 from pipelines.core.worlds.rows.calls import Asked, Candidate
 from pipelines.core.worlds.values.measures import MONEY, unit_of
-from pipelines.core.worlds.values.values import text_kind
+from pipelines.core.worlds.values.values import LONG_TEXTS, text_kind
 
 _MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}):\d{2}(?:Z|\+00:00)?")
 _REQUESTS = (
@@ -31,7 +32,7 @@ _CONTEXTS = (*_THANKS, "A colleague asked me to take care of this.", "There is n
 _ASKERS = (*_THANKS, "A colleague wants to know.", "I hope this is the right place to ask.")
 _NEW = word_set("new updated")
 _ACRONYMS = word_set("eta etd iban vat vin sku url isbn dob ip pin")
-_PLACES = word_set("eta destination location position")  # fields of what may be somewhere
+PLACES = word_set("eta destination location position")  # fields of what may be somewhere
 #: Verbs that say no more than that a value becomes another.
 _PLAIN_VERBS = word_set(
     "update set change modify edit amend correct adjust alter revise replace patch upd chg mod"
@@ -126,12 +127,13 @@ class Writer:
         fields = [one for name in self.shown if own is not None and (one := own.field(name)) is not None]
         asked = [self._question(one) for one in fields if self.shown[one.name] not in (None, "", [], {})]
         questions = [one for one in asked if one]
-        if any(_PLACES & {*one.words} for one in fields):
+        if any(PLACES & {*one.words} for one in fields):
             questions.append(f"Where is {self.thing}?")
         if self.wanted:
             bare = {one: {*singulars(tokens(one.replace(self.thing, "")))} for one in questions}
             questions = [one for one in questions if bare[one] & {*self.wanted}]
-        is_whole = not questions or (not self.wanted and self.draw.below(3, f"whole/{self.place}") == 0)
+        is_open = not self.wanted and len(self.shown) != 1
+        is_whole = not questions or (is_open and self.draw.below(3, f"whole/{self.place}") == 0)
         whole = [f"Can you look up {self.thing} for me?", f"What do you have on file for {self.thing}?"]
         return self.draw.pick(whole if is_whole else questions, f"question/{self.place}")
 
@@ -148,8 +150,9 @@ class Writer:
         if one.kind in ("whole", "number") and many is not None and unit_of(words) is None:
             rest = " ".join(("have", *words[many + 1 :]))
             return f"How many {' '.join(words[: many + 1])} does {self.thing} {rest}?"
-        is_vague = one.kind == "text" and not one.values and text_kind(one) in ("", "reason", "note")
-        return None if is_vague else f"What is the {label(words)} of {self.thing}?"
+        is_vague = one.kind == "text" and not one.values and text_kind(one) in ("", *LONG_TEXTS)
+        is_are = "are" if is_plural(words[-1]) and one.kind == "text" else "is"
+        return None if is_vague else f"What {is_are} the {label(words)} of {self.thing}?"
 
     def _computed(self) -> str:
         """`fee` of calculate_berth_fee, about a berth."""
@@ -162,11 +165,12 @@ class Writer:
         *first, last = noun.split()
         many = " ".join((*first, plural(last)))
         whose = _and([self._named(one) for one, _ in given if self._is_id(one)])
-        told = _and(
-            [f"{label(one.words)} {self._value(one, value)}" for one, value in given if not self._is_id(one)]
-        )
+        others = [pair for pair in given if not self._is_id(pair[0])]
+        last = own.last if own is not None else ""
+        told = _and([f"{label(_bare(one.words, last))} {self._value(one, value)}" for one, value in others])
         tail = f" with {told}" if told else ""
-        if asked.fact.name.op != "list" and told and not whose and all(one.is_required for one, _ in given):
+        is_one = bool(others) and not whose and all(one.is_required and not one.values for one, _ in given)
+        if asked.fact.name.op != "list" and is_one:
             heads = (f"Which {noun} has the {told}?", f"Can you find the {noun}{tail}?")
         elif whose:
             heads = (f"Which {many} does {whose} have{tail}?", f"Can you list the {many} of {whose}{tail}?")
@@ -204,7 +208,13 @@ class Writer:
         ids = [one for one, _ in rest if self._is_id(one)]
         others = [pair for pair in rest if pair[0] not in ids]
         said_there: list[Argument] = []
-        text = self._by_name(ids, said_there) or self._by_description(ids, said_there) or self._by_words()
+        text = self._by_whole_description(ids, others, said_there)
+        text = (
+            text
+            or self._by_name(ids, said_there)
+            or self._by_description(ids, said_there)
+            or self._by_words()
+        )
         # "Record a weight for animal A-1", "by some months": the one number that is given is that.
         tail = f" for {self.thing}" if self.thing and text.endswith(f" for {self.thing}") else ""
         head, is_one = text.removesuffix(tail), len(others) == 1 and isinstance(others[0][1], int | float)
@@ -244,6 +254,32 @@ class Writer:
             return None
         made = f"{self._verb} {noun if is_plural(nouns[-1]) else f'{article(noun).lower()} {noun}'}"
         return f"{made} for {self.thing}" if self.thing else made
+
+    def _by_whole_description(
+        self, ids: Sequence[Argument], others: list[tuple[Argument, Json]], said_there: list[Argument]
+    ) -> str | None:
+        """Its first sentence where that speaks of every id; values stand in it: "to a later date"."""
+        said: list[Argument] = []
+        text = self._by_description(ids, said)
+        if text is None or not said or not {one.name for one in ids} <= {one.name for one in said}:
+            return None
+        words = text.split()
+        moments = [one for one, _ in others if field_from_schema(one.name, one.schema).is_moment]
+        for pair in [*others]:
+            one = pair[0]
+            named, ends = {*one.words} - _NEW, {one.words[-1]}
+            if moments == [one]:
+                named, ends = set(), ends | _MOMENT_NOUNS
+            place = _noun_phrase(words, ends)
+            phrase = words[place[0] : place[1]] if place is not None else []
+            if place is None or self._is_long(*pair) or not named <= {word.lower() for word in phrase}:
+                continue
+            is_changed = not _OTHERS.isdisjoint(phrase[:-1])
+            if is_changed or words[place[0] - 1] in _BEFORE_VALUES:
+                words[place[0] : place[1]] = [self._value(*pair)]
+                others.remove(pair)
+        said_there += said
+        return " ".join(words)
 
     def _by_description(self, ids: Sequence[Argument], said_there: list[Argument]) -> str | None:
         """Its first sentence, where that is a command: "Put another car on a permit."."""
@@ -286,7 +322,7 @@ class Writer:
         return tuple(f"{each[:1].upper()}{each[1:]}." for each in (told, *behind) if each)
 
     def _is_long(self, one: Argument, value: Json) -> bool:
-        is_text = isinstance(value, str) and not one.values and self._kind(one) in ("reason", "note")
+        is_text = isinstance(value, str) and not one.values and self._kind(one) in LONG_TEXTS
         return is_text or isinstance(value, bool | list | dict) or _is_clause(one.words)
 
     def _label(self, one: Argument) -> str:
@@ -322,6 +358,8 @@ class Writer:
         is_title = isinstance(value, str) and " " in value and self._kind(one) in ("name", "title", "goods")
         if unit is not None:
             return f"{said(value)} {unit}"
+        if isinstance(value, float) and not value.is_integer() and MONEY & {*(words or one.words)}:
+            return f"{value:.2f}"
         return f'"{said(value)}"' if is_title else said(value)
 
 
@@ -393,6 +431,10 @@ _BEHIND = word_set(
     "to for of in on at with from as into and or by until off out again back up down over between under "
     "after before"
 )
+#: Behind which the value itself may stand.
+_BEFORE_VALUES = word_set("to at on until from")
+_OTHERS = word_set("another new different later other")
+_MOMENT_NOUNS = word_set("time date day")
 _ENDS = re.compile(r"\s*(?:[,;:(–—]| (?:so that|which|who|that|if|when|unless|once|using|by its) )")
 
 
@@ -413,8 +455,12 @@ def _noun_phrase(words: Sequence[str], nouns: Collection[str]) -> tuple[int, int
     for at, word in enumerate(words):
         is_end = at + 1 == len(words) or words[at + 1].lower() in _BEHIND
         if at and is_end and singular(word.lower()) in nouns:
-            places = range(at - 1, max(0, at - 5), -1)
-            start = next((back for back in places if words[back].lower() in _DETERMINERS), None)
+            before = takewhile(
+                lambda back: words[back].lower() not in _BEHIND, range(at - 1, max(0, at - 5), -1)
+            )
+            start = next((back for back in before if words[back].lower() in _DETERMINERS), None)
             if start is not None:
                 return start, at + 1
+            if is_plural(word) and words[at - 1].lower() in _BEHIND:
+                return at, at + 1  # a donation of items
     return None

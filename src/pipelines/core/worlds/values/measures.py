@@ -42,7 +42,7 @@ _UNITS = _table("""
 5 180 5: min mins minutes minute
 5 300 5: s sec secs seconds
 20 900 1: ms
-1 48 1: h hrs hours
+1 12 1: h hrs hours
 1 30 1: days
 1 14 1: nights
 1 12 1: weeks
@@ -93,7 +93,8 @@ _WORDS = _table("""
 28000 140000 500: salary income
 200 5000 50: limit budget
 600 3200 10: rent
-5 400 0.01: price amount cost charge bill value
+5 400 0.01: price cost charge value
+20 600 0.01: amount bill
 5 120 0.5: fee rate fare premium fine penalty
 1 60 0.01: tax tip
 50 600 10: deposit
@@ -113,7 +114,8 @@ _WORDS = _table("""
 5 900 1: distance mileage
 5 180 5: duration
 5 35 0.5: temperature
-1 60 0.1: length height width depth size
+1 60 0.1: length height width depth
+1 8 1: size
 1 400 1: views count
 -60 60 0.0001: latitude lat
 -120 120 0.0001: longitude lng lon
@@ -193,8 +195,8 @@ def _usual(words: tuple[str, ...], thing: str) -> Measure:
         is_thin = last in ("m", "ft") and _THIN & {*words}
         return Measure(found.least / 5, found.most / 5, 0.1) if is_thin else found
     for word in reversed(plain):
-        # `total_baggages` are so many, and no sum.
-        if word in _WORDS and (word == plain[-1] or word not in MONEY):
+        # `total_baggages` are so many, and no sum; `amount_due` is one.
+        if word in _WORDS and (word not in MONEY or not is_plural(plain[-1]) or word == plain[-1]):
             return _WORDS[word]
     if plain is not words or plain[-1] in MONEY:
         return Measure(5, 400, 0.01)

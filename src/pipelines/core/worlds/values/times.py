@@ -40,11 +40,10 @@ _PROGRESS = {
     for rank, words in (
         (
             1,
-            "new draft pending open created placed requested submitted booked scheduled active queued "
-            "planned",
+            "new draft pending open created placed requested submitted booked scheduled queued planned",
         ),
         (2, "approved confirmed accepted assigned paid processed verified processing in_progress checked_in"),
-        (3, "shipped dispatched sent in_transit started out_for_delivery overdue"),
+        (3, "active shipped dispatched sent in_transit started out_for_delivery overdue"),
         (4, "delivered completed closed resolved finished fulfilled returned refunded done settled"),
     )
     for word in words.split()
@@ -205,14 +204,15 @@ class Clock:
 def write_moment(field: FieldOutline, moment: datetime) -> Json:
     if field.kind == "whole":
         return int((moment - datetime(1970, 1, 1)).total_seconds())
+    says = field.description or str(field.said("description") or "")
     is_day = field.said("format") == "date" or (
         field.said("format") is None
         and (
             field.words[-1] in ("on", "day", "dob", "birthday", "birth")
             or "date" in field.words
-            or "YYYY-MM-DD" in field.description
+            or "YYYY-MM-DD" in says
         )
-        and "time" not in field.description.lower()
+        and "time" not in says.lower()
     )
     if is_day:
         return moment.date().isoformat()
