@@ -75,6 +75,21 @@ WORDINGS: dict[str, tuple[str, str, JsonObject]] = {
         "Put another sail on a boat. The old one is kept.",
         {**ID, "sail_area": 71},
     ),
+    "put skipper S-1 on boat B-1": (
+        "change_skipper",
+        "Put another skipper on a boat.",
+        {**ID, "skipper_id": "S-1"},
+    ),
+    "move boat B-1 to 2026-07-02 at 09:30 UTC": (
+        "reschedule_boat",
+        "Move a boat to another date.",
+        {**ID, "starts_at": "2026-07-02T09:30:00Z"},
+    ),
+    "swap the pass of boat B-1 for skipper S-1": (
+        "swap_pass",
+        "Swap the pass for another skipper.",
+        {**ID, "skipper_id": "S-1"},
+    ),
     "mark boat B-1 as sunk": ("mark_sunk", "Mark a moored boat as sunk, for good.", ID),
     "book a survey for boat B-1. The start is 2026-07-02 at 09:30 UTC.": (
         "book_survey",

@@ -50,16 +50,19 @@ _OUTCOMES = {phrase.strip(): outcomes for phrases, outcomes in _SPOKEN for phras
 _SEVERAL = word_set("several multiple multi two combined batch steps step complex chained")
 #: Words of the language itself, and those for who asks and that they ask.
 _STOP = word_set(
-    "the a an of and or with for to in on by all any some about path paths case cases request requests "
-    "row rows task tasks things thing backend test tests that which who whose is are was were be being "
-    "been it its no id ids happy wrong such my our your their his her they he she i we you me us them "
+    "the a an of and or with for to on by all any some about that which who whose is are was were be being "
+    "been it its no happy wrong such my our your their his her they he she i we you me us them "
     "anything everything ask asks asking asked want wants wanting wanted need needs needing needed like "
-    "would could can please try tries trying tried wish wishes call calls calling write writes writing "
-    "contact contacting have has had having get gets getting do does doing go from at as into up out off "
-    "after before because when how why there number numbers people person somebody someone everyone new "
+    "would could can please try tries trying tried wish wishes "
+    "have has had having get gets getting do does doing go from at as into "
+    "after before because when how why there somebody someone everyone new "
     "other another different must should may will not"
 )
-_PARTICLES = word_set("in out off up down back")
+#: Words about rows, and particles of verbs: they say nothing, unless a tool is called so (check_out).
+_ROW_WORDS = word_set(
+    "path case request row task thing backend test id call calling write writing contact contacting number "
+    "person in out off up down back"
+)
 _STRANGERS = word_set("customer client user buyer guest caller consumer")  # whoever writes, in any trade
 _MOST_SHOWN = 6  # tools in one note
 
@@ -122,12 +125,9 @@ def steering(ground: Ground, bucket: Bucket, usable: Collection[str]) -> Steerin
 
 def _telling(words: Sequence[str], names: Collection[str]) -> list[int]:
     """Places of the words that say something. “customers asking for refunds” is about refunds, “blocked
-    customers” about both; a particle is one where a tool has it: check_out."""
-    found = [
-        at
-        for at, word in enumerate(words)
-        if word not in _SEVERAL and (word not in _STOP or (word in _PARTICLES and word in names))
-    ]
+    customers” about both."""
+    silent = _STOP | _SEVERAL | (_ROW_WORDS - {*map(singular, names)})
+    found = [at for at, word in enumerate(words) if word not in silent and singular(word) not in silent]
     first = singular(words[found[0]]) if found else ""
     is_asker = len(found) > 1 and (is_person(first) or first in _STRANGERS)
     return found[1:] if is_asker else found

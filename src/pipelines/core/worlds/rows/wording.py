@@ -284,7 +284,7 @@ class Writer:
     def _by_description(self, ids: Sequence[Argument], said_there: list[Argument]) -> str | None:
         """Its first sentence, where that is a command: "Put another car on a permit."."""
         words = _command(self.asked.fact.tool.description or "", self.asked.fact.name.verb)
-        target = self.asked.target
+        target, found = self.asked.target, []
         for one in (*([target] if target is not None else ()), *ids):
             kind = self.asked.types.get(self.asked.id_type(one) or "")
             nouns = {singular(self._noun(one)), *([kind.last] if kind is not None else [])}
@@ -292,8 +292,11 @@ class Writer:
             if place is not None:
                 named = self.thing if one == target else self._named(one)
                 words = [*words[: place[0]], named, *words[place[1] :]]
-                said_there.append(one)
-        return " ".join(words) if target is None or target in said_there else None
+                found.append(one)
+        if target is not None and target not in found:
+            return None
+        said_there += found
+        return " ".join(words)
 
     def _by_words(self) -> str:
         name = self.asked.fact.name
