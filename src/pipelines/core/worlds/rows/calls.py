@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
+from pipelines.core.english.stems import stem
 from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument, part_noun
 from pipelines.core.simulation.domain.tool_facts import ToolFacts
@@ -23,7 +24,7 @@ from pipelines.core.worlds.values.ids import next_ids
 from pipelines.core.worlds.values.measures import near
 from pipelines.core.worlds.values.patterns import examples_of
 from pipelines.core.worlds.values.pools import OCCASIONS, REASONS
-from pipelines.core.worlds.values.times import LONG_TERM, PAST, starts_of, write_moment
+from pipelines.core.worlds.values.times import ENDED, LONG_TERM, PAST, starts_of, write_moment
 from pipelines.core.worlds.values.values import Place, scalar, text_kind
 
 MOST_LIKE = 20  # ids that one which nobody has is made like
@@ -360,7 +361,7 @@ class _Writer:
             return self._moment(own if own is not None and own.is_moment else field, place, current)
         is_reason = field.kind == "text" and text_kind(field) == "reason"
         if is_reason and not field.values and not examples_of(field):
-            return self._draw.pick(OCCASIONS if self._asked.makes else REASONS, place)
+            return self._draw.pick(REASONS if self._undoes else OCCASIONS, place)
         if one.kind == "number":
             return self._amount(field, current, record, seen, place)
         if self._asked.fact.name.reads() and seen:
@@ -421,6 +422,12 @@ class _Writer:
             return self._other(field, current, place)
         base = known[0] if current is not None else self._draw.pick(known, place)
         return near(field, base, self._draw.pick((0.8, 0.9, 1.1, 1.25), f"{place}/share"), self._thing)
+
+    @property
+    def _undoes(self) -> bool:
+        """Cancel, reject, delete: what is made or changed has other reasons."""
+        name = self._asked.fact.name
+        return name.op == "delete" or stem(name.verb) in set(map(stem, ENDED))
 
     def _whole_of(self, record: JsonObject) -> float:
         """What an amount is a part of: the number that the tool's name speaks of, else a balance, a total."""

@@ -274,8 +274,8 @@ class Writer:
             phrase = words[place[0] : place[1]] if place is not None else []
             if place is None or self._is_long(*pair) or not named <= {word.lower() for word in phrase}:
                 continue
-            is_changed = not _OTHERS.isdisjoint(phrase[:-1])
-            if is_changed or words[place[0] - 1] in _BEFORE_VALUES:
+            is_whole = moments == [one] or not _OTHERS.isdisjoint(phrase[:-1])
+            if is_whole or words[place[0] - 1] in _BEFORE_VALUES:
                 words[place[0] : place[1]] = [self._value(*pair)]
                 others.remove(pair)
         said_there += said

@@ -120,6 +120,7 @@ _WORDS = _table("""
 -60 60 0.0001: latitude lat
 -120 120 0.0001: longitude lng lon
 """)
+_OF_PERIODS = word_set("limit rent salary income")  # as much as that is, whatever period is named
 MONEY = word_set(
     "price amount total subtotal fee cost balance rate charge deposit salary fare rent budget limit premium "
     "tax discount refund paid payment tip value wage bill penalty fine revenue payout"
@@ -185,7 +186,7 @@ def _usual(words: tuple[str, ...], thing: str) -> Measure:
     last = words[-1]
     if "per" in words or any((word in _RATES and word.endswith("ly")) or word == "annual" for word in words):
         found = next((_RATES[word] for word in reversed(words) if word in _RATES), None)
-        if found is not None and last != "limit" and (MONEY & {*words} or last in _CURRENCIES):
+        if found is not None and last not in _OF_PERIODS and (MONEY & {*words} or last in _CURRENCIES):
             return found
     if words[0] in ("weight", "mass") or "weight" in words:
         return _weight(last, thing)
@@ -200,7 +201,7 @@ def _usual(words: tuple[str, ...], thing: str) -> Measure:
             return _WORDS[word]
     if plain is not words or plain[-1] in MONEY:
         return Measure(5, 400, 0.01)
-    return Measure(0, 12, 1) if is_plural(last) else Measure(1, 90, 1)
+    return Measure(1, 8, 1) if is_plural(last) else Measure(1, 90, 1)
 
 
 def _weight(unit: str, thing: str) -> Measure:
