@@ -249,3 +249,15 @@ def test_the_one_date_of_a_record_is_not_all_in_one_month() -> None:
     of = toolset([tool("get_voucher", "Get a voucher.", voucher_id="string")], schema)
     world = made(of)
     assert [one.name for one in advisories(of, world, now=NOW)] == []
+
+
+def test_a_type_that_only_a_plan_makes_is_in_the_world() -> None:
+    """`reserve_studio` makes a reservation, of which no tool speaks."""
+    tools = [
+        tool("get_studio", "Get a studio.", studio_id="string"),
+        tool("reserve_studio", "Reserve a studio.", studio_id="string", hours="integer"),
+    ]
+    state = make_world(toolset(tools), size="compact", rng_seed=1, now=NOW).state
+    assert "reservation" in state
+    one = next(iter(types_in(state)["reservation"].values()))
+    assert one["studio_id"] in types_in(state)["studio"]

@@ -68,7 +68,8 @@ def _made_by_plans(
             if isinstance(added, dict) and isinstance(arguments, dict) and added.get("in") not in known:
                 one = _made_type(str(added.get("in")), added.get("attrs"), arguments)
                 found.setdefault(one.name, one)
-    return {name: one for name, one in found.items() if name.isidentifier()}
+    # What is made of nothing is no record.
+    return {name: one for name, one in found.items() if name.isidentifier() and len(one.fields) > 1}
 
 
 def _made_type(name: str, kept: Json, arguments: Mapping[str, Json]) -> TypeOutline:
