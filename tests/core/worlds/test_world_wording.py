@@ -9,9 +9,11 @@ from worlds_kit import MORE_TRADES, NOW, OTHER_TRADES, TRADES, ground, tool, too
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import ground_of
-from pipelines.core.worlds.rows.calls import Candidate, asked_of
+from pipelines.core.worlds.rows.asked import asked_of
+from pipelines.core.worlds.rows.calls import Candidate
 from pipelines.core.worlds.rows.draft_rows import bucket_notes, draft_rows
-from pipelines.core.worlds.rows.wording import Writer, label, said
+from pipelines.core.worlds.rows.phrases import label, said
+from pipelines.core.worlds.rows.wording import Writer
 from pipelines.core.worlds.shapes import ROW_AXES, Bucket, DraftRow
 
 SCHEMA: JsonObject = {

@@ -13,7 +13,8 @@ from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem
 from pipelines.core.tools.failure_rules import FailureRule, read_failure_rules
 from pipelines.core.worlds.ground import Answer, Ground, called
-from pipelines.core.worlds.rows.calls import Candidate, asked_of
+from pipelines.core.worlds.rows.asked import asked_of
+from pipelines.core.worlds.rows.calls import Candidate
 from pipelines.core.worlds.rows.oracle import (
     SOME_CALL,
     UNCHANGED,

@@ -23,7 +23,7 @@ from pipelines.core.worlds.review.advise_records import (
     total_mismatch,
     unused_enum_value,
 )
-from pipelines.core.worlds.rows.calls import NOTHING_HELD, asked_of
+from pipelines.core.worlds.rows.asked import NOTHING_HELD, asked_of
 from pipelines.core.worlds.rows.trials import Trial, trials, tried, untried
 from pipelines.core.worlds.shapes import Advisory, Toolset
 from pipelines.core.worlds.types.world_outline import types_in

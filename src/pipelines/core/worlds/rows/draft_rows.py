@@ -11,7 +11,7 @@ from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.tools.failure_rules import AfterNCalls, AfterStateChange, FailureRule, ForcedReply
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Ground, ground_of
-from pipelines.core.worlds.rows.calls import Asked, Held, asked_of
+from pipelines.core.worlds.rows.asked import Asked, Held, asked_of
 from pipelines.core.worlds.rows.oracle import SOME_CALL, UNCHANGED, call_oracle, state_oracle
 from pipelines.core.worlds.rows.themes import Steering, steering
 from pipelines.core.worlds.rows.trials import Found, Trial, found_by, trials, untried

@@ -14,7 +14,7 @@ from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.oracles import Oracles, read_oracles
 from pipelines.core.verdict.verdict import Finding, Status
 from pipelines.core.worlds.ground import Answer, Ground, called, ground_of
-from pipelines.core.worlds.rows.calls import asked_of
+from pipelines.core.worlds.rows.asked import asked_of
 from pipelines.core.worlds.rows.trials import leaves_as_it_was, untried
 from pipelines.core.worlds.shapes import (
     DraftRow,

@@ -14,7 +14,7 @@ from pipelines.core.english.words import singular, singulars, tokens, word_set
 from pipelines.core.text.json_text import Json
 from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline
-from pipelines.core.worlds.rows.calls import Asked, Held, asked_of
+from pipelines.core.worlds.rows.asked import Asked, Held, asked_of
 from pipelines.core.worlds.types.world_outline import types_in
 
 #: How much a word says about a tool, by where it is found.

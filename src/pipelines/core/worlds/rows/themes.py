@@ -12,7 +12,7 @@ from pipelines.core.english.stems import stem
 from pipelines.core.english.words import singular, tokens, word_set
 from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.outline import is_person
-from pipelines.core.worlds.rows.calls import NOTHING_HELD, Held, asked_of
+from pipelines.core.worlds.rows.asked import NOTHING_HELD, Held, asked_of
 from pipelines.core.worlds.rows.theme_words import Fit, fit_of
 from pipelines.core.worlds.shapes import OUTCOMES, Bucket, Outcome
 

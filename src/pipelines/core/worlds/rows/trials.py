@@ -12,8 +12,9 @@ from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Answer, Ground, called
 from pipelines.core.worlds.outline import field_from_schema
-from pipelines.core.worlds.rows.calls import Candidate, Held, asked_of, candidates, further
-from pipelines.core.worlds.rows.wording import label, said
+from pipelines.core.worlds.rows.asked import Held, asked_of
+from pipelines.core.worlds.rows.calls import Candidate, candidates, further
+from pipelines.core.worlds.rows.phrases import label, said
 from pipelines.core.worlds.shapes import Outcome, ReferenceCall
 from pipelines.core.worlds.values.values import LONG_TEXTS, text_kind
 from pipelines.wire.names import Source
