@@ -228,7 +228,6 @@ THEMES = {
         "get_order",
         "cancel_order",
         "refund_order",
-        "mark_shipped",
         "request_refund",
     },
     ("marketplace", "asking about an order"): {"get_order", "list_orders"},

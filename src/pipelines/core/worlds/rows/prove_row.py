@@ -109,7 +109,11 @@ def given_away(draft: DraftRow, ground: Ground) -> Iterator[str]:
             yield f"names the tool {tool.name}"
     asked = set(map(str, leaves_of([call.arguments for call in draft.reference_calls])))
     said = draft.user_instruction
-    names = {word for call in draft.reference_calls for name in call.arguments for word in tokens(name)}
+    # What the call's own arguments and description say, the agent is shown anyway.
+    called = {call.tool for call in draft.reference_calls}
+    texts = [name for call in draft.reference_calls for name in call.arguments]
+    texts += [one.description or "" for one in ground.toolset.tools if one.name in called]
+    names = {word for text in texts for word in tokens(text)}
     for value in _asserted(draft.expected_state):
         if value in asked or value in names or value.lower() not in said.lower():
             continue
