@@ -22,14 +22,14 @@ from pipelines.core.tools.tools_schema import parse_tools_schema
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import Verdict
-from pipelines.core.worlds.advisories import advisories
-from pipelines.core.worlds.coverage import coverage
-from pipelines.core.worlds.draft_rows import draft_rows
 from pipelines.core.worlds.ground import Ground, called, ground_of
 from pipelines.core.worlds.make_world import filled, make_world
-from pipelines.core.worlds.prove_row import prove_row
+from pipelines.core.worlds.review.advisories import advisories
+from pipelines.core.worlds.rows.coverage import coverage
+from pipelines.core.worlds.rows.draft_rows import draft_rows
+from pipelines.core.worlds.rows.prove_row import prove_row
 from pipelines.core.worlds.shapes import ROW_AXES, Bucket, DraftRow, ProvedRow, Toolset
-from pipelines.core.worlds.toolset_outline import outline_of
+from pipelines.core.worlds.types.toolset_outline import outline_of
 
 NOW = "2026-05-01T12:00:00Z"
 ENTITIES = 10_000

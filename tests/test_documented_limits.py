@@ -14,8 +14,8 @@ from pipelines.core.evals.telemetry import otlp, spans
 from pipelines.core.openapi import document, translate
 from pipelines.core.persona import facts, question, values
 from pipelines.core.tasks import rubric_lines, seed_session
-from pipelines.core.worlds import refine
 from pipelines.core.worlds.by_model import change_question, row_question, told
+from pipelines.core.worlds.changes import refine
 from pipelines.engine import platform
 from pipelines.engine.coding import edit_coding_scenarios, import_scenario
 from pipelines.engine.endpoints import verify_cassette

@@ -9,11 +9,11 @@ import pytest
 
 from pipelines.core.ledger.ledger_schema import parse_ledger_schema
 from pipelines.core.tools.tools_schema import parse_tools_schema
-from pipelines.core.worlds.advisories import tool_cannot_succeed
-from pipelines.core.worlds.draft_rows import draft_rows
 from pipelines.core.worlds.ground import ground_of
 from pipelines.core.worlds.make_world import make_world
-from pipelines.core.worlds.prove_row import prove_row
+from pipelines.core.worlds.review.advisories import tool_cannot_succeed
+from pipelines.core.worlds.rows.draft_rows import draft_rows
+from pipelines.core.worlds.rows.prove_row import prove_row
 from pipelines.core.worlds.shapes import ROW_AXES, Bucket, ProvedRow, Toolset
 
 NOW = "2026-05-01T12:00:00Z"

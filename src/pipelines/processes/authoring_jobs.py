@@ -13,7 +13,7 @@ def world_brief(data: bytes, *, agent: JsonObject, size: str, rng_seed: int, now
     from pipelines.core.worlds.by_model.told import told_tools, told_types
     from pipelines.core.worlds.by_model.world_question import WorldBrief
     from pipelines.core.worlds.shapes import ENTITIES
-    from pipelines.core.worlds.toolset_outline import outline_of
+    from pipelines.core.worlds.types.toolset_outline import outline_of
 
     toolset = toolset_of(agent)
     entities: Any = ENTITIES
@@ -60,7 +60,7 @@ def rows_brief(
     from pipelines.core.worlds.by_model.row_question import MOST_EARLIER, MOST_REJECTED, RowsBrief
     from pipelines.core.worlds.by_model.told import shown_records, told_tools
     from pipelines.core.worlds.ground import ground_of
-    from pipelines.core.worlds.trials import untried
+    from pipelines.core.worlds.rows.trials import untried
 
     toolset, state = toolset_of(agent), state_of(data)
     guesses = untried(ground_of(toolset, state))

@@ -32,7 +32,7 @@ def refine_world(
     data: bytes, *, agent: JsonObject, size: str, rng_seed: int, now: str, prompt: str
 ) -> Iterator[bytes]:
     """The world that `data` has, changed as the prompt says."""
-    from pipelines.core.worlds.refine import refine
+    from pipelines.core.worlds.changes.refine import refine
 
     toolset, before = toolset_of(agent), state_of(data)
     refined = refine(toolset, before, prompt, rng_seed=rng_seed, now=now, size=_size(size))
@@ -69,7 +69,7 @@ def check_pasted_world(data: bytes, *, agent: JsonObject, now: str, is_body: boo
 
 def checked_world(toolset: "Toolset", state: Json) -> JsonObject:
     """A world that was not made here; Refused with all that is wrong with it."""
-    from pipelines.core.worlds.check_pasted import check_pasted
+    from pipelines.core.worlds.review.check_pasted import check_pasted
 
     _refuse_large(state)
     problems = check_pasted(toolset, state)
@@ -115,9 +115,9 @@ def make_rows(
     """
     from itertools import islice
 
-    from pipelines.core.worlds.draft_rows import bucket_notes, draft_rows
     from pipelines.core.worlds.ground import ground_of
-    from pipelines.core.worlds.prove_row import prove_row
+    from pipelines.core.worlds.rows.draft_rows import bucket_notes, draft_rows
+    from pipelines.core.worlds.rows.prove_row import prove_row
     from pipelines.core.worlds.shapes import Bucket, ProvedRow
 
     toolset, state = toolset_of(agent), state_of(data)
@@ -150,7 +150,7 @@ def make_rows(
 
 def row_coverage(data: bytes, *, agent: JsonObject) -> Iterator[bytes]:
     """What rows are about, counted; each line is the proof of one."""
-    from pipelines.core.worlds.coverage import coverage
+    from pipelines.core.worlds.rows.coverage import coverage
     from pipelines.core.worlds.shapes import DraftRow
 
     proofs: Iterator[Any] = (loads_own(line) for line in data.splitlines() if line)
@@ -211,9 +211,9 @@ def world_parts(
 ) -> Iterator[bytes]:
     from pipelines.core.ledger.world_difference import world_difference
     from pipelines.core.ledger.world_tables import type_counts
-    from pipelines.core.worlds.advisories import advisories
     from pipelines.core.worlds.ground import ground_of
-    from pipelines.core.worlds.trials import tools_without_rows
+    from pipelines.core.worlds.review.advisories import advisories
+    from pipelines.core.worlds.rows.trials import tools_without_rows
 
     _refuse_large(after)
     ground = ground_of(toolset, after)

@@ -21,11 +21,11 @@ from pipelines.core.worlds.by_model.world_question import (
     part_problems,
     parts_of,
 )
-from pipelines.core.worlds.draft_rows import draft_rows
 from pipelines.core.worlds.ground import ground_of
+from pipelines.core.worlds.rows.draft_rows import draft_rows
 from pipelines.core.worlds.shapes import ROW_AXES, Bucket, ProvedRow, RejectedRow
-from pipelines.core.worlds.toolset_outline import outline_of
-from pipelines.core.worlds.world_outline import types_in
+from pipelines.core.worlds.types.toolset_outline import outline_of
+from pipelines.core.worlds.types.world_outline import types_in
 
 SHOP = ground_of(shop(), shop_state())
 PLAIN = st.none() | st.booleans() | st.integers(-5, 5) | st.sampled_from(["O-1", "O-4", "C-1", "", "pending"])

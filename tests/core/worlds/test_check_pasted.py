@@ -6,7 +6,7 @@ import pytest
 from worlds_kit import TRADES, shop, shop_state, trade, world_of
 
 from pipelines.core.tasks.seed_limits import LARGEST_STATE
-from pipelines.core.worlds.check_pasted import check_pasted
+from pipelines.core.worlds.review.check_pasted import check_pasted
 
 
 @pytest.mark.parametrize("name", TRADES)

@@ -11,19 +11,19 @@ from pipelines.core.simulation.rules.forms import from_text
 from pipelines.core.simulation.rules.rule import Require, Rule
 from pipelines.core.text.json_text import JsonObject, dumps
 from pipelines.core.text.problems import Refused
-from pipelines.core.worlds.advisories import advisories
-from pipelines.core.worlds.calls import candidates
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import ground_of
-from pipelines.core.worlds.ids import ids_of
 from pipelines.core.worlds.make_world import make_world
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline
-from pipelines.core.worlds.rule_cases import cases_of
+from pipelines.core.worlds.records.rule_cases import cases_of
+from pipelines.core.worlds.review.advisories import advisories
+from pipelines.core.worlds.rows.calls import candidates
 from pipelines.core.worlds.shapes import ENTITIES, Toolset
-from pipelines.core.worlds.sums import lines_of, sums_of
-from pipelines.core.worlds.times import rank_of
-from pipelines.core.worlds.toolset_outline import outline_of
-from pipelines.core.worlds.world_outline import types_in
+from pipelines.core.worlds.types.toolset_outline import outline_of
+from pipelines.core.worlds.types.world_outline import types_in
+from pipelines.core.worlds.values.ids import ids_of
+from pipelines.core.worlds.values.sums import lines_of, sums_of
+from pipelines.core.worlds.values.times import rank_of
 
 
 def made(of: Toolset, seed: int = 1, size: str = "standard") -> JsonObject:
@@ -249,3 +249,15 @@ def test_the_one_date_of_a_record_is_not_all_in_one_month() -> None:
     of = toolset([tool("get_voucher", "Get a voucher.", voucher_id="string")], schema)
     world = made(of)
     assert [one.name for one in advisories(of, world, now=NOW)] == []
+
+
+def test_a_type_that_only_a_plan_makes_is_in_the_world() -> None:
+    """`reserve_studio` makes a reservation, of which no tool speaks."""
+    tools = [
+        tool("get_studio", "Get a studio.", studio_id="string"),
+        tool("reserve_studio", "Reserve a studio.", studio_id="string", hours="integer"),
+    ]
+    state = make_world(toolset(tools), size="compact", rng_seed=1, now=NOW).state
+    assert "reservation" in state
+    one = next(iter(types_in(state)["reservation"].values()))
+    assert one["studio_id"] in types_in(state)["studio"]

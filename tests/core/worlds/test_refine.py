@@ -9,9 +9,9 @@ from worlds_kit import NOW, order, shop, shop_state, tool, toolset, trade, world
 from pipelines.core.ledger.ledger import differences
 from pipelines.core.simulation.rules.language.english import GRAMMAR
 from pipelines.core.text.json_text import JsonObject, dumps
-from pipelines.core.worlds.advisories import advisories
-from pipelines.core.worlds.refine import MOST_SENTENCES, refine
-from pipelines.core.worlds.restrictions import CHANGES
+from pipelines.core.worlds.changes.refine import MOST_SENTENCES, refine
+from pipelines.core.worlds.changes.sentences import CHANGES
+from pipelines.core.worlds.review.advisories import advisories
 from pipelines.core.worlds.shapes import NotUnderstood, Refined
 
 

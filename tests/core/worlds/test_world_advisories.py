@@ -8,8 +8,8 @@ import pytest
 from worlds_kit import NOW, TRADES, order, shop, shop_state, trade, world_of
 
 from pipelines.core.text.json_text import JsonObject
-from pipelines.core.worlds.advisories import ADVISERS, advisories
-from pipelines.core.worlds.refine import refine
+from pipelines.core.worlds.changes.refine import refine
+from pipelines.core.worlds.review.advisories import ADVISERS, advisories
 from pipelines.core.worlds.shapes import Advisory
 
 Bend = Callable[[Any], None]

@@ -14,10 +14,10 @@ from pipelines.core.tools.tools_schema import parse_tools_schema
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.verdict import Verdict
-from pipelines.core.worlds.coverage import coverage
-from pipelines.core.worlds.draft_rows import bucket_notes, draft_rows
 from pipelines.core.worlds.ground import called, ground_of
-from pipelines.core.worlds.prove_row import nearly_same, prove_row
+from pipelines.core.worlds.rows.coverage import coverage
+from pipelines.core.worlds.rows.draft_rows import bucket_notes, draft_rows
+from pipelines.core.worlds.rows.prove_row import nearly_same, prove_row
 from pipelines.core.worlds.shapes import (
     ROW_AXES,
     Bucket,
@@ -271,7 +271,7 @@ def test_what_a_call_sets_off_makes_the_next_one_fail() -> None:
 def test_a_theme_that_matches_nothing_gets_no_rows_and_is_told_so() -> None:
     rows, notes = themed("moonlight sonatas")
     assert rows == []
-    assert any("“moonlight” and “sonatas” speaks of no tool" in note for note in notes)
+    assert any("“moonlight” and “sonatas” speak of no tool" in note for note in notes)
 
 
 def test_axes_that_are_off_are_left_out_and_told() -> None:
@@ -289,10 +289,17 @@ def test_no_rows_are_made_about_a_tool_that_would_be_a_guess_and_that_is_said() 
 
 
 def test_times_that_only_the_backend_knows_are_left_open_by_the_oracle() -> None:
-    rows = [row.draft for row in made("clinic")[0] if row.draft.outcome == "changed"]
-    cancelled = next(row for row in rows if [call.tool for call in row.reference_calls] == ["cancelVisit"])
-    expected: Any = cancelled.expected_state
-    (moment,) = [value for key, value in expected.items() if key.endswith("cancelledAt")]
+    plan = [
+        {"find": {"as": "order", "in": "order", "id": "args.order_id"}},
+        {"set": {"order.status": "'cancelled'", "order.cancelled_at": "now"}},
+        {"return": "order"},
+    ]
+    of = replace(shop(None), ledger_schema=None)
+    tools = [one.as_json() | ({"simulation": plan} if one.name == "cancel_order" else {}) for one in of.tools]
+    of = replace(of, tools=parse_tools_schema(tools, ledger_schema=None))
+    rows = drafts(of, shop_state(), Bucket(name="b", theme="cancellations", rows=3))
+    expected: Any = next(row.expected_state for row in rows if row.outcome == "changed")
+    (moment,) = [value for key, value in expected.items() if key.endswith("cancelled_at")]
     assert moment == {"$exists": True}
 
 

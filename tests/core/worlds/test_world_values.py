@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from worlds_kit import MORE_TRADES, NOW, OTHER_TRADES, ground, tool, toolset, trade, world_of
 
 from pipelines.core.simulation.library.dates import moment_of
-from pipelines.core.worlds.calls import candidates
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import ground_of
 from pipelines.core.worlds.make_world import make_world
-from pipelines.core.worlds.measures import measure_of, near, unit_of
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline, field_from_schema
-from pipelines.core.worlds.patterns import examples_of
-from pipelines.core.worlds.values import Place, scalar, text_kind
-from pipelines.core.worlds.world_outline import types_in
+from pipelines.core.worlds.rows.calls import candidates
+from pipelines.core.worlds.types.world_outline import types_in
+from pipelines.core.worlds.values.measures import measure_of, near, unit_of
+from pipelines.core.worlds.values.patterns import examples_of
+from pipelines.core.worlds.values.values import Place, scalar, text_kind
 
 OWN = TypeOutline(name="thing", id_field="thing_id", fields=())
 DRAW = Draw(3)

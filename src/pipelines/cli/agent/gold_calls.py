@@ -31,7 +31,7 @@ from pipelines.core.text.file_text import decode
 from pipelines.core.text.json_text import InvalidJson, Json, dumps, loads
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.text.yaml_text import read_yaml
-from pipelines.core.worlds.gold_calls import GoldCall, GoldOracle, oracle_of_calls, read_gold_calls
+from pipelines.core.worlds.rows.gold_calls import GoldCall, GoldOracle, oracle_of_calls, read_gold_calls
 
 COLUMN = "gold_calls"
 TOOL_FILES = ("tools.json", "agent.json")

@@ -35,7 +35,7 @@ from pipelines.core.tools.failure_rules import FailureRule, RuleProgress, chance
 from pipelines.core.tools.tools_schema import Tool
 from pipelines.core.worlds.outline import Outline
 from pipelines.core.worlds.shapes import Toolset
-from pipelines.core.worlds.world_outline import outline_of_world
+from pipelines.core.worlds.types.world_outline import outline_of_world
 from pipelines.wire.errors import AskFailed
 from pipelines.wire.names import Source
 

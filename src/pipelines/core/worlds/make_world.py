@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 
 from pipelines.core.text.json_text import JsonObject
-from pipelines.core.worlds.advisories import untouched_types
+from pipelines.core.worlds.changes.refine import refine, sentences
 from pipelines.core.worlds.draw import Draw
-from pipelines.core.worlds.entities import Builder
 from pipelines.core.worlds.ground import ground_of
-from pipelines.core.worlds.ids import ids_of
 from pipelines.core.worlds.outline import Outline, TypeOutline
-from pipelines.core.worlds.refine import refine, sentences
+from pipelines.core.worlds.records.entities import Builder
+from pipelines.core.worlds.records.sides import with_both_sides
+from pipelines.core.worlds.review.advisories import untouched_types
 from pipelines.core.worlds.shapes import ENTITIES, MadeWorld, NotUnderstood, Toolset, WorldSize
-from pipelines.core.worlds.sides import with_both_sides
-from pipelines.core.worlds.toolset_outline import outline_of
+from pipelines.core.worlds.types.toolset_outline import outline_of
+from pipelines.core.worlds.values.ids import ids_of
 
 #: A type grows for an enum of so many values; of a longer one some stay unused, and that is said.
 LONGEST_ENUM = 40

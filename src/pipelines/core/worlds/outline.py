@@ -1,7 +1,7 @@
 """What a world of these tools holds: its types, their fields, and which field refers to which type.
 
-From the ledger schema where there is one, else from what the tools speak of (`spoken.py`). Which noun means
-which type is the survey's to say; nothing here reads a name a second time.
+From the ledger schema where there is one, else from what the tools speak of (`types/spoken.py`). Which noun
+means which type is the survey's to say; nothing here reads a name a second time.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -66,7 +66,8 @@ class FieldOutline:
         first, last = self.words[0], self.words[-1]
         is_named = last in (*MOMENT_ENDS, "start", "end") or first in _MOMENTS or "date" in self.words
         is_foreseen = (last == "for" and first in FUTURE) or (first in _FORESEEN and last in FUTURE)
-        is_told = "date" in tokens(self.description) or "YYYY-MM-DD" in self.description
+        says = self.description or str(self.said("description") or "")
+        is_told = "date" in tokens(says) or "YYYY-MM-DD" in says
         return is_named or is_foreseen or is_told
 
     @cached_property

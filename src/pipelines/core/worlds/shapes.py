@@ -1,15 +1,16 @@
 """The records of synthetic generation, for whoever makes, stores or shows worlds and rows.
 
-    make_world.py   make_world(toolset, *, size, rng_seed, now) -> MadeWorld; raises Refused
-    advisories.py   advisories(toolset, state, *, now) -> list[Advisory]
-    refine.py       refine(toolset, state, prompt, *, rng_seed, now, size) -> Refined; raises NotUnderstood
-    check_pasted.py check_pasted(toolset, state) -> list[Problem]
-    draft_rows.py   draft_rows(toolset, state, bucket, *, rng_seed, now, axes) -> Iterator[DraftRow]
-                    bucket_notes(toolset, state, bucket, *, now, axes) -> tuple[str, ...]
-    prove_row.py    prove_row(toolset, state, draft, *, now, earlier_texts) -> ProvedRow | RejectedRow
-    coverage.py     coverage(rows, toolset) -> Coverage
-    ground.py       ground_of(toolset, state) -> Ground: plans read and compiled once. Many rows of one frozen
-                    world: make one and pass it as `ground=` to draft_rows, bucket_notes and prove_row.
+    make_world.py          make_world(toolset, *, size, rng_seed, now) -> MadeWorld; raises Refused
+    review/advisories.py   advisories(toolset, state, *, now) -> list[Advisory]
+    changes/refine.py      refine(toolset, state, prompt, *, rng_seed, now, size) -> Refined;
+                           raises NotUnderstood
+    review/check_pasted.py check_pasted(toolset, state) -> list[Problem]
+    rows/draft_rows.py     draft_rows(toolset, state, bucket, *, rng_seed, now, axes) -> Iterator[DraftRow]
+                           bucket_notes(toolset, state, bucket, *, now, axes) -> tuple[str, ...]
+    rows/prove_row.py      prove_row(toolset, state, draft, *, now, earlier_texts) -> ProvedRow | RejectedRow
+    rows/coverage.py       coverage(rows, toolset) -> Coverage
+    ground.py              ground_of(toolset, state) -> Ground: plans read and compiled once. Many rows of one
+                           frozen world: make one and pass it as `ground=` to the three above.
 
 `now` is ISO-8601, in UTC, as `core/text/world_time.py` writes it.
 """

@@ -12,13 +12,21 @@ from typing import Any
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem
 from pipelines.core.tools.failure_rules import FailureRule, read_failure_rules
-from pipelines.core.worlds.calls import Candidate, asked_of
 from pipelines.core.worlds.ground import Answer, Ground, called
-from pipelines.core.worlds.oracle import SOME_CALL, UNCHANGED, call_oracle, change_oracle, leaves, net_updates
-from pipelines.core.worlds.prove_row import REFUSAL, is_said, prove_row, said_in
+from pipelines.core.worlds.rows.asked import asked_of
+from pipelines.core.worlds.rows.calls import Candidate
+from pipelines.core.worlds.rows.oracle import (
+    SOME_CALL,
+    UNCHANGED,
+    call_oracle,
+    change_oracle,
+    leaves,
+    net_updates,
+)
+from pipelines.core.worlds.rows.prove_row import REFUSAL, is_said, prove_row, said_in
+from pipelines.core.worlds.rows.trials import Trial, refused_trial
 from pipelines.core.worlds.shapes import DraftRow, Outcome, ProvedRow, ReferenceCall, RejectedRow
-from pipelines.core.worlds.trials import Trial, refused_trial
-from pipelines.core.worlds.world_outline import types_in
+from pipelines.core.worlds.types.world_outline import types_in
 from pipelines.wire.names import Source
 
 LATER = timedelta(minutes=97, seconds=13)

@@ -11,7 +11,7 @@ from pipelines.core.text.fence import fence_word, fenced, rule_of
 from pipelines.core.text.json_text import Json, JsonObject, dumps
 from pipelines.core.tools.tools_schema import Tool
 from pipelines.core.worlds.outline import FieldOutline, Outline, TypeOutline
-from pipelines.core.worlds.world_outline import types_in
+from pipelines.core.worlds.types.world_outline import types_in
 
 MOST_TOOLS = 120_000  # characters of what describes the tools; those past it are named only
 MOST_WORLD = 120_000  # characters of records

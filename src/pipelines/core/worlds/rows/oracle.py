@@ -17,7 +17,7 @@ from pipelines.core.oracles.paths import FLAGS, NEW
 from pipelines.core.proposed_oracles.oracle_writing import UNCHANGED as UNCHANGED
 from pipelines.core.proposed_oracles.oracle_writing import expectation_for, path_key
 from pipelines.core.text.json_text import Json, JsonObject, same
-from pipelines.core.worlds.trials import Trial
+from pipelines.core.worlds.rows.trials import Trial
 
 #: An agent can refuse rightly only after it has looked, or tried: one that calls nothing has done neither.
 SOME_CALL: JsonObject = {"must": [{"tool": "*", "only_successful": False}]}

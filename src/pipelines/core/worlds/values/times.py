@@ -33,23 +33,23 @@ _STARTS = word_set("starts start departure scheduled appointment begin begins fr
 _ENDS = word_set("ends end return arrival eta delivery until")
 #: What has happened when somebody speaks of it, and what lasts a year or so.
 PAST = word_set("paid loss incident accident occurred happened birth purchase purchased received")
+_TAKES_PLACE = word_set("date day")
 LONG_TERM = word_set("lease contract policy membership subscription insurance warranty licence license rent")
-#: How far a state says that things have gone, in ranks; those that ended things early are in _ENDED.
+#: How far a state says that things have gone, in ranks; those that ended things early are in ENDED.
 _PROGRESS = {
     word: rank
     for rank, words in (
         (
             1,
-            "new draft pending open created placed requested submitted booked scheduled active queued "
-            "planned",
+            "new draft pending open created placed requested submitted booked scheduled queued planned",
         ),
         (2, "approved confirmed accepted assigned paid processed verified processing in_progress checked_in"),
-        (3, "shipped dispatched sent in_transit started out_for_delivery overdue"),
+        (3, "active shipped dispatched sent in_transit started out_for_delivery overdue"),
         (4, "delivered completed closed resolved finished fulfilled returned refunded done settled"),
     )
     for word in words.split()
 }
-_ENDED = word_set("cancelled canceled rejected declined voided void expired no_show denied failed terminated")
+ENDED = word_set("cancelled canceled rejected declined voided void expired no_show denied failed terminated")
 INITIAL = word_set("new draft pending open created placed requested submitted queued")
 
 
@@ -93,10 +93,10 @@ def _has_happened(name: str, status: Json, states: tuple[str, ...]) -> bool | No
     rank = rank_of(name)
     if rank is None or rank <= 1:
         return None
-    reached = 1 if word in _ENDED else _PROGRESS.get(word)
+    reached = 1 if word in ENDED else _PROGRESS.get(word)
     if reached is None:
         return False if about is not None else None
-    if about is not None and "_".join(tokens(about)) in _ENDED:
+    if about is not None and "_".join(tokens(about)) in ENDED:
         return False
     if rank == 4 and about is None and reached < 4:
         return False
@@ -162,10 +162,12 @@ class Clock:
     ) -> datetime:
         share = self._draw.unit(f"{place}/{one.name}")
         words = set(one.words)
-        if not words & FUTURE:
-            return self._later(last, f"{place}/{one.name}")
         word = "_".join(tokens(status)) if isinstance(status, str) else ""
-        reached = 4 if word in _ENDED else _PROGRESS.get(word, 1)
+        reached = 4 if word in ENDED else _PROGRESS.get(word, 1)
+        # The date of a tour that is only booked is still to come.
+        is_ahead = bool(word) and reached < 3 and bool(words & _TAKES_PLACE) and not words & PAST
+        if not words & FUTURE and not is_ahead:
+            return self._later(last, f"{place}/{one.name}")
         if reached >= 4 or (reached == 3 and words & _STARTS):
             return self._at_work(base + (self.now - base) * (0.3 + 0.6 * share), place)
         # The one moment that a record has is all that tells it from others in time.
@@ -205,14 +207,15 @@ class Clock:
 def write_moment(field: FieldOutline, moment: datetime) -> Json:
     if field.kind == "whole":
         return int((moment - datetime(1970, 1, 1)).total_seconds())
+    says = field.description or str(field.said("description") or "")
     is_day = field.said("format") == "date" or (
         field.said("format") is None
         and (
             field.words[-1] in ("on", "day", "dob", "birthday", "birth")
             or "date" in field.words
-            or "YYYY-MM-DD" in field.description
+            or "YYYY-MM-DD" in says
         )
-        and "time" not in field.description.lower()
+        and "time" not in says.lower()
     )
     if is_day:
         return moment.date().isoformat()

@@ -3,15 +3,26 @@ of thing that its name and description say it is. What is none of these gets a c
 
 import re
 from collections.abc import Callable, Mapping
+from math import ceil
 from typing import NamedTuple
 
 from pipelines.core.english.words import tokens, word_set
 from pipelines.core.text.json_text import Json
 from pipelines.core.worlds.draw import Draw
-from pipelines.core.worlds.measures import MONEY, measure_of
-from pipelines.core.worlds.outline import FieldOutline, TypeOutline, is_person
-from pipelines.core.worlds.patterns import examples_of, is_code, text_like, uuid_like
-from pipelines.core.worlds.pools import COLOURS, COMPANIES, GOODS_OF, NAMES_OF, NOTES, OCCASIONS, TITLES, pool
+from pipelines.core.worlds.outline import ROLES, FieldOutline, TypeOutline, is_person
+from pipelines.core.worlds.values.measures import MONEY, measure_of
+from pipelines.core.worlds.values.patterns import examples_of, is_code, text_like, uuid_like
+from pipelines.core.worlds.values.pools import (
+    COLOURS,
+    COMPANIES,
+    DESCRIPTIONS,
+    GOODS_OF,
+    NAMES_OF,
+    NOTES,
+    OCCASIONS,
+    TITLES,
+    pool,
+)
 
 
 class Person(NamedTuple):
@@ -32,6 +43,10 @@ class Place(NamedTuple):
 
     def of(self, field: str) -> str:
         return f"{self.name}/{field}"
+
+
+#: Kinds of text that people write in sentences of their own.
+LONG_TEXTS = ("reason", "note", "description")
 
 
 def person_at(draw: Draw, place: Place) -> Person:
@@ -63,7 +78,7 @@ def number(field: FieldOutline, place: Place, draw: Draw) -> int | float:
     share = draw.unit(place.of(field.name)) ** (2 if MONEY & {*field.words} else 1)
     share = (1 + share) / 2 if field.words[0] in ("max", "maximum") else share
     value = round((least + (most - least) * share) / step) * step
-    value = min(max(value, least), most)
+    value = min(max(value, ceil(least / step) * step if field.said("multipleOf") else least), most)
     return round(value) if field.kind == "whole" else round(value, 4 if step < 0.01 else 2)
 
 
@@ -86,7 +101,7 @@ def text(field: FieldOutline, place: Place, draw: Draw) -> str:
     if codes:
         return _other_digits(codes[0], here, draw)
     kind = text_kind(field)
-    if examples and kind in ("", "name", "title", "reason", "note"):
+    if examples and kind in ("", "name", "title", *LONG_TEXTS):
         return draw.pick(examples, here)
     if kind == "name" and len(field.words) > 1 and not {*field.words} & {*place.own.words, "display", "nick"}:
         # Of something else: a pharmacy's.
@@ -108,7 +123,7 @@ def _code(field: FieldOutline, here: str, draw: Draw) -> str:
 def text_kind(field: FieldOutline) -> str:
     """What its name says it is: the last words first; else what its description begins with."""
     words, says = field.words, field.description or str(field.said("description") or "")
-    if words[-1] == "name" and len(words) > 1 and is_person(words[-2]):
+    if words[-1] == "name" and len(words) > 1 and (is_person(words[-2]) or words[-2] in ROLES):
         return "person"
     ends = ("_".join(words[-2:]), words[-1], *reversed(words[:-1]))
     found = next((_NAMED[word] for word in ends if word in _NAMED), None)
@@ -258,6 +273,7 @@ _KINDS: Mapping[str, _Written] = {
     "occupation": _from("occupation"),
     "reason": _of(*OCCASIONS),
     "note": _of(*NOTES),
+    "description": _of(*DESCRIPTIONS),
     "model": lambda place, here, draw: f"{_letters(here, draw)}-{draw.between(10, 99, here + '/n')}0",
     "sku": _digits(5, "SKU-"),
     "tracking": _digits(10, "1Z"),
@@ -292,8 +308,8 @@ _NAMED: Mapping[str, str] = {word: words.split()[0] for words in _OPTIONS for wo
         "goods": "product_name item_name goods",
         "occupation": "occupation job profession",
         "reason": "reason purpose grounds justification cause rationale explanation why",
-        "note": "notes note comment comments description message summary details text body remark remarks "
-        "instructions feedback resolution",
+        "note": "notes note comment comments message text body instructions",
+        "description": "description summary details remark remarks feedback resolution findings",
         "model": "model",
         "sku": "sku",
         "tracking": "tracking_number tracking",

@@ -8,7 +8,12 @@ from collections.abc import Callable, Iterator, Mapping
 
 from pipelines.core.simulation.rules.rule import Rule
 from pipelines.core.text.json_text import Json, JsonObject, pointer
-from pipelines.core.worlds.advise_records import (
+from pipelines.core.worlds.draw import Draw
+from pipelines.core.worlds.ground import Ground, ground_of
+from pipelines.core.worlds.outline import FieldOutline, TypeOutline
+from pipelines.core.worlds.records.rule_cases import cases_of, tester
+from pipelines.core.worlds.records.sides import Border
+from pipelines.core.worlds.review.advise_records import (
     answer_in_text,
     dangling_reference,
     doubled_key,
@@ -18,15 +23,10 @@ from pipelines.core.worlds.advise_records import (
     total_mismatch,
     unused_enum_value,
 )
-from pipelines.core.worlds.calls import asked_of
-from pipelines.core.worlds.draw import Draw
-from pipelines.core.worlds.ground import Ground, ground_of
-from pipelines.core.worlds.outline import FieldOutline, TypeOutline
-from pipelines.core.worlds.rule_cases import cases_of, tester
+from pipelines.core.worlds.rows.asked import NOTHING_HELD, asked_of
+from pipelines.core.worlds.rows.trials import Trial, trials, tried, untried
 from pipelines.core.worlds.shapes import Advisory, Toolset
-from pipelines.core.worlds.sides import Border
-from pipelines.core.worlds.trials import Trial, trials, tried, untried
-from pipelines.core.worlds.world_outline import types_in
+from pipelines.core.worlds.types.world_outline import types_in
 
 
 def touched_types(ground: Ground) -> set[str]:
@@ -82,7 +82,8 @@ def _tried_tools(ground: Ground, now: str) -> Mapping[str, list[Trial]]:
     if known is None:
         skipped = untried(ground)
         names = [tool.name for tool in ground.toolset.tools if tool.name not in skipped]
-        known = ground.world.derived[key] = {name: list(trials(ground, name, Draw(0), now)) for name in names}
+        known = {name: list(trials(ground, name, Draw(0), now, NOTHING_HELD)) for name in names}
+        ground.world.derived[key] = known
     return known
 
 

@@ -42,7 +42,7 @@ _UNITS = _table("""
 5 180 5: min mins minutes minute
 5 300 5: s sec secs seconds
 20 900 1: ms
-1 48 1: h hrs hours
+1 12 1: h hrs hours
 1 30 1: days
 1 14 1: nights
 1 12 1: weeks
@@ -93,7 +93,8 @@ _WORDS = _table("""
 28000 140000 500: salary income
 200 5000 50: limit budget
 600 3200 10: rent
-5 400 0.01: price amount cost charge bill value
+5 400 0.01: price cost charge value
+20 600 0.01: amount bill
 5 120 0.5: fee rate fare premium fine penalty
 1 60 0.01: tax tip
 50 600 10: deposit
@@ -113,11 +114,13 @@ _WORDS = _table("""
 5 900 1: distance mileage
 5 180 5: duration
 5 35 0.5: temperature
-1 60 0.1: length height width depth size
+1 60 0.1: length height width depth
+1 8 1: size
 1 400 1: views count
 -60 60 0.0001: latitude lat
 -120 120 0.0001: longitude lng lon
 """)
+_OF_PERIODS = word_set("limit rent salary income")  # as much as that is, whatever period is named
 MONEY = word_set(
     "price amount total subtotal fee cost balance rate charge deposit salary fare rent budget limit premium "
     "tax discount refund paid payment tip value wage bill penalty fine revenue payout"
@@ -183,7 +186,7 @@ def _usual(words: tuple[str, ...], thing: str) -> Measure:
     last = words[-1]
     if "per" in words or any((word in _RATES and word.endswith("ly")) or word == "annual" for word in words):
         found = next((_RATES[word] for word in reversed(words) if word in _RATES), None)
-        if found is not None and last != "limit" and (MONEY & {*words} or last in _CURRENCIES):
+        if found is not None and last not in _OF_PERIODS and (MONEY & {*words} or last in _CURRENCIES):
             return found
     if words[0] in ("weight", "mass") or "weight" in words:
         return _weight(last, thing)
@@ -193,12 +196,12 @@ def _usual(words: tuple[str, ...], thing: str) -> Measure:
         is_thin = last in ("m", "ft") and _THIN & {*words}
         return Measure(found.least / 5, found.most / 5, 0.1) if is_thin else found
     for word in reversed(plain):
-        # `total_baggages` are so many, and no sum.
-        if word in _WORDS and (word == plain[-1] or word not in MONEY):
+        # `total_baggages` are so many, and no sum; `amount_due` is one.
+        if word in _WORDS and (word not in MONEY or not is_plural(plain[-1]) or word == plain[-1]):
             return _WORDS[word]
     if plain is not words or plain[-1] in MONEY:
         return Measure(5, 400, 0.01)
-    return Measure(0, 12, 1) if is_plural(last) else Measure(1, 90, 1)
+    return Measure(1, 8, 1) if is_plural(last) else Measure(1, 90, 1)
 
 
 def _weight(unit: str, thing: str) -> Measure:

@@ -13,8 +13,9 @@ from pipelines.core.tools.failure_rules import Randomly
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.oracles import Oracles, read_oracles
 from pipelines.core.verdict.verdict import Finding, Status
-from pipelines.core.worlds.calls import asked_of
 from pipelines.core.worlds.ground import Answer, Ground, called, ground_of
+from pipelines.core.worlds.rows.asked import asked_of
+from pipelines.core.worlds.rows.trials import leaves_as_it_was, untried
 from pipelines.core.worlds.shapes import (
     DraftRow,
     MadeCall,
@@ -24,8 +25,7 @@ from pipelines.core.worlds.shapes import (
     RejectionCode,
     Toolset,
 )
-from pipelines.core.worlds.trials import leaves_as_it_was, untried
-from pipelines.core.worlds.world_outline import types_in
+from pipelines.core.worlds.types.world_outline import types_in
 from pipelines.wire.errors import InvalidArguments
 from pipelines.wire.names import Source
 
@@ -109,8 +109,13 @@ def given_away(draft: DraftRow, ground: Ground) -> Iterator[str]:
             yield f"names the tool {tool.name}"
     asked = set(map(str, leaves_of([call.arguments for call in draft.reference_calls])))
     said = draft.user_instruction
+    # What the call's own arguments and description say, the agent is shown anyway.
+    called = {call.tool for call in draft.reference_calls}
+    texts = [name for call in draft.reference_calls for name in call.arguments]
+    texts += [one.description or "" for one in ground.toolset.tools if one.name in called]
+    names = {word for text in texts for word in tokens(text)}
     for value in _asserted(draft.expected_state):
-        if value in asked or value.lower() not in said.lower():
+        if value in asked or value in names or value.lower() not in said.lower():
             continue
         if {word.lower() for word in _WORD.findall(value)} <= lowered:
             yield f"says “{value}”, which only the backend should"

@@ -9,10 +9,10 @@ from pipelines.core.english.words import singular, tokens
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.outline import FieldOutline, Outline, TypeOutline
-from pipelines.core.worlds.pools import GOODS_OF
-from pipelines.core.worlds.sums import lines_of, sums_of
-from pipelines.core.worlds.times import Clock, rank_of
-from pipelines.core.worlds.values import Place, scalar
+from pipelines.core.worlds.values.pools import GOODS_OF
+from pipelines.core.worlds.values.sums import lines_of, sums_of
+from pipelines.core.worlds.values.times import Clock, rank_of
+from pipelines.core.worlds.values.values import Place, scalar
 
 MOST_LINES = 4
 #: Only said of a record that has come to it: the reason for a cancellation, its refund.

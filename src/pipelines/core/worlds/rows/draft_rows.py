@@ -1,22 +1,22 @@
 """Tasks asked of a world: requests in plain English with the calls that serve them and an oracle each."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
 from pipelines.core.english.words import singular, tokens
 from pipelines.core.ledger.ledger import SetFlag
-from pipelines.core.text.json_text import JsonObject
+from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.tools.failure_rules import AfterNCalls, AfterStateChange, FailureRule, ForcedReply
-from pipelines.core.worlds.calls import asked_of
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Ground, ground_of
-from pipelines.core.worlds.oracle import SOME_CALL, UNCHANGED, call_oracle, state_oracle
+from pipelines.core.worlds.rows.asked import Asked, Held, asked_of
+from pipelines.core.worlds.rows.oracle import SOME_CALL, UNCHANGED, call_oracle, state_oracle
+from pipelines.core.worlds.rows.themes import Steering, steering
+from pipelines.core.worlds.rows.trials import Found, Trial, found_by, trials, untried
+from pipelines.core.worlds.rows.wording import PLACES, Request, Writer
 from pipelines.core.worlds.shapes import Bucket, DraftRow, Outcome, ReferenceCall, Toolset
-from pipelines.core.worlds.themes import Steering, steering
-from pipelines.core.worlds.trials import Found, Trial, found_by, trials, untried
-from pipelines.core.worlds.wording import Request, Writer
 
 _REFUSALS: tuple[Outcome, ...] = ("forbidden", "refused", "not_found")
 _ERRORS = (
@@ -71,17 +71,18 @@ def _planned(ground: Ground, bucket: Bucket, rng_seed: int, now: str, axes: Coll
     usable = [tool.name for tool in ground.toolset.tools if tool.name not in skipped]
     meant = steering(ground, bucket, usable)
     outcomes, told = _within_axes(meant.outcomes, axes)
-    notes = [*meant.notes, *(f"No rows are made about {name}: {why}" for name, why in skipped.items()), *told]
-    found = _all_trials(ground, rng_seed, now, usable)
+    about = {name: why for name, why in skipped.items() if not meant.is_themed or name in meant.fits}
+    notes = [*meant.notes, *(f"No rows are made about {name}: {why}" for name, why in about.items()), *told]
     wanted = {*outcomes, *(("changed", "answered") if "recovered" in outcomes else ())}
-    chosen = [one for one in found if one.outcome in wanted and meant.fits(one)]
-    if not found:
+    found = [one for tool in meant.tools for one in _trials(ground, rng_seed, now, tool, meant.held(tool))]
+    chosen = [one for one in found if one.outcome in wanted]
+    tools = ", ".join(meant.tools[:5]) if meant.is_themed else "any tool of this agent"
+    if not found and (meant.tools or not meant.is_themed):
         notes.append(
-            "No row can be made: no tool of this agent gives an answer on this world that could be proved."
+            f"No row can be made: no call of {tools} on this world has an answer that could be proved."
         )
     elif not chosen and meant.tools:
         ends = " or ".join(outcomes) or "anything that may be asked"
-        tools = ", ".join(meant.tools[:5])
         notes.append(f"No call of {tools} on this world ends in {ends} and fits the theme.")
     return _Plan(chosen, replace(meant, outcomes=outcomes), tuple(dict.fromkeys(notes)))
 
@@ -98,14 +99,19 @@ def _within_axes(outcomes: Sequence[Outcome], axes: Collection[str]) -> tuple[tu
     return tuple(left), notes
 
 
-def _all_trials(ground: Ground, rng_seed: int, now: str, usable: Iterable[str]) -> list[Trial]:
-    """Tried once for all buckets of a session."""
-    key = ("worlds.trials", rng_seed, now)
+def _trials(ground: Ground, rng_seed: int, now: str, tool: str, held: Held) -> list[Trial]:
+    """Tried once for all buckets of a session that hold calls of the tool to the same."""
+    key = (
+        "worlds.trials",
+        rng_seed,
+        now,
+        tool,
+        repr(held.arguments),
+        repr(sorted(map(repr, held.records.items()))),
+    )
     known: list[Trial] | None = ground.world.derived.get(key)
     if known is None:
-        draw = Draw(rng_seed)
-        known = [one for tool in usable for one in trials(ground, tool, draw, now)]
-        ground.world.derived[key] = known
+        known = ground.world.derived[key] = [*trials(ground, tool, Draw(rng_seed), now, held)]
     return known
 
 
@@ -123,8 +129,10 @@ class _Author:
         """Groups in turn, so that each tool and each end comes before any comes twice."""
         everything = self._groups()
         late = [group for group in everything if group[0].outcome == "not_found"]
-        if set(self._plan.meant.outcomes) <= set(_REFUSALS) and len(late) < len(everything):
-            # Whoever asks for what is not allowed does not mean a slip of the pen: those fill up only.
+        is_meant = self._plan.meant.outcomes == ("not_found",)
+        is_other = self._plan.meant.is_themed or set(self._plan.meant.outcomes) <= set(_REFUSALS)
+        if is_other and not is_meant and len(late) < len(everything):
+            # Whoever names something, or what is not allowed, does not mean a slip of the pen.
             yield from self._in_turns([group for group in everything if group not in late])
             yield from self._in_turns(late)
         else:
@@ -160,7 +168,7 @@ class _Author:
         outcomes = self._plan.meant.outcomes
         place, asked = self._place(trial), self._request(trial)
         text = asked.opened(self._draw, place, alone=True)
-        wanted = self._plan.meant.wanted(trial)
+        wanted = self._wanted(trial)
         if asked.is_question and wanted and not wanted & {*map(singular, tokens(asked.text))}:
             return  # a question about something else than the theme
         is_able = "recovered" in outcomes and trial.outcome in ("changed", "answered")
@@ -245,12 +253,16 @@ class _Author:
             if _apart(first, second):
                 yield from self._rows(self._both(first, second), [first, second])
 
+    def _wanted(self, trial: Trial) -> frozenset[str]:
+        """Words that a question has to have; where a thing is that has no place is how it stands."""
+        wanted, own = self._plan.meant.wanted(trial.tool), asked_of(self._ground, trial.tool).own
+        has_place = any(PLACES & {*one.words} for one in (own.fields if own is not None else ()))
+        return wanted | {"status"} if "where" in wanted and not has_place else wanted
+
     def _request(self, trial: Trial, who: str | None = None) -> Request:
         asked, place = asked_of(self._ground, trial.tool), self._place(trial)
-        reply, own = trial.answer.response, asked.own
-        inner = reply.get(own.name) if isinstance(reply, dict) and own is not None else None
-        shown = inner if isinstance(inner, dict) else reply if isinstance(reply, dict) else {}
-        wanted = self._plan.meant.wanted(trial)
+        shown = _shown(trial.answer.response, asked)
+        wanted = self._wanted(trial)
         return Writer(asked, trial.candidate, self._draw, place, shown, wanted, who).request
 
     def _both(self, first: Trial, second: Trial) -> str:
@@ -270,6 +282,17 @@ class _Author:
             named = self._request(trial, who.said).opened(self._draw, self._place(trial))
             if trial.candidate.about[1] not in named:
                 yield from self._rows(named, [trial], calls=[who.call, _call(trial)])
+
+
+def _shown(reply: Json, asked: Asked) -> JsonObject:
+    """The record that a lookup answers; the one field of which its name speaks, where it answers a value."""
+    own = asked.own
+    if isinstance(reply, dict):
+        inner = reply.get(own.name) if own is not None else None
+        return inner if isinstance(inner, dict) else reply
+    words = {*tokens(asked.fact.tool.name)}
+    named = (one.name for one in (own.fields if own is not None else ()) if {*one.words} <= words)
+    return dict.fromkeys(named, reply)
 
 
 def _call(trial: Trial) -> ReferenceCall:

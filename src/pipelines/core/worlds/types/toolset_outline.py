@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from pipelines.core.english.words import joined, tokens, word_set
 from pipelines.core.ledger.ledger_schema import EntityType
+from pipelines.core.simulation.build import PlannedSimulator
 from pipelines.core.simulation.domain.tool_facts import facts_of
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.rules.rule import Rule
@@ -17,13 +18,14 @@ from pipelines.core.worlds.outline import (
     Kinds,
     Outline,
     TypeOutline,
+    field_from_schema,
     is_person,
     kind_of_schema,
     with_references,
 )
 from pipelines.core.worlds.shapes import Toolset
-from pipelines.core.worlds.spoken import Spoken, named_like, spoken_types
-from pipelines.core.worlds.states import with_states
+from pipelines.core.worlds.types.spoken import Spoken, named_like, spoken_types
+from pipelines.core.worlds.types.states import backend_of, with_states
 
 LINES = word_set("lines items entries positions products services charges articles goods")
 
@@ -31,12 +33,13 @@ LINES = word_set("lines items entries positions products services charges articl
 def outline_of(toolset: Toolset) -> Outline:
     """Refused where there is nothing that a world could hold."""
     notes: list[str] = []
-    schema = toolset.ledger_schema
+    schema, backend = toolset.ledger_schema, backend_of(toolset)
     if schema is not None and schema.entities:
         types = _declared(schema.entities, toolset)
     else:
         spoken = spoken_types(toolset.tools)
-        types = {name: _told_by_rules(one, toolset.rules) for name, one in spoken.items()}
+        made = _made_by_plans(toolset, backend, spoken)
+        types = {name: _told_by_rules(one, toolset.rules) for name, one in (spoken | made).items()}
         if types:
             named = ", ".join(types)
             notes.append(
@@ -47,9 +50,41 @@ def outline_of(toolset: Toolset) -> Outline:
         hint = "declare a ledger schema (its `entities` are the types), or paste a world of your own"
         raise Refused([Problem(path="/tools_schema", message=message, hint=hint)], "the toolset")
     plain = Kinds(with_references(Kinds(types)))
-    linked = with_states(plain, toolset)
+    linked = with_states(plain, toolset, backend)
     whole = Kinds({name: _with_lines(one, linked) for name, one in linked.items()})
     return Outline(types=whole, notes=tuple(notes))
+
+
+def _made_by_plans(
+    toolset: Toolset, backend: PlannedSimulator, known: Mapping[str, TypeOutline]
+) -> dict[str, TypeOutline]:
+    """Types of which no tool speaks, and some tool makes one: the reservation of `reserve_studio`."""
+    found: dict[str, TypeOutline] = {}
+    for tool in toolset.tools:
+        plan = backend.plan_of(tool.name).plan
+        arguments = tool.input_schema.get("properties")
+        for step in plan.body if plan is not None and isinstance(plan.body, list) else ():
+            added = step.get("add") if isinstance(step, dict) else None
+            if isinstance(added, dict) and isinstance(arguments, dict) and added.get("in") not in known:
+                one = _made_type(str(added.get("in")), added.get("attrs"), arguments)
+                found.setdefault(one.name, one)
+    # What is made of nothing is no record.
+    return {name: one for name, one in found.items() if name.isidentifier() and len(one.fields) > 1}
+
+
+def _made_type(name: str, kept: Json, arguments: Mapping[str, Json]) -> TypeOutline:
+    names = [field for field in kept if field in arguments] if isinstance(kept, dict) else []
+    is_camel = any(any(map(str.isupper, field)) for field in names)
+    id_field = named_like((*tokens(name), "id"), is_camel)
+    return TypeOutline(
+        name=name,
+        id_field=id_field,
+        fields=(
+            FieldOutline(name=id_field, kind="text"),
+            *(field_from_schema(field, arguments[field]) for field in names),
+        ),
+        nouns=frozenset({joined(tokens(name))}),
+    )
 
 
 def _declared(entities: Mapping[str, EntityType], toolset: Toolset) -> dict[str, TypeOutline]:

@@ -18,7 +18,7 @@ from pipelines.core.simulation.rules.language.text import sentences as in_text
 from pipelines.core.simulation.rules.language.text import tokens
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem
-from pipelines.core.worlds.changes import (
+from pipelines.core.worlds.changes.edit_records import (
     add_records,
     referred_to,
     remove_records,
@@ -27,14 +27,14 @@ from pipelines.core.worlds.changes import (
     spread_times,
     spread_values,
 )
+from pipelines.core.worlds.changes.sentences import Change, Language, NotRead, Said
+from pipelines.core.worlds.changes.wishes import Wish, a_, refused, value_said
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline
-from pipelines.core.worlds.restrictions import Change, Language, NotRead, Said
 from pipelines.core.worlds.shapes import NotUnderstood, Refined, Toolset, WorldSize
-from pipelines.core.worlds.times import rank_of
-from pipelines.core.worlds.wishes import Wish, a_, refused, value_said
-from pipelines.core.worlds.world_outline import types_in
+from pipelines.core.worlds.types.world_outline import types_in
+from pipelines.core.worlds.values.times import rank_of
 
 LONGEST_PROMPT = 4_000
 MOST_ADDED = 1_000  # by one sentence

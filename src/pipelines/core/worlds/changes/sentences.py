@@ -25,7 +25,7 @@ from pipelines.core.simulation.rules.language.text import Token
 from pipelines.core.simulation.rules.language.text import tokens as tokens_of
 from pipelines.core.simulation.rules.vocabulary import Kind, ToolNouns
 from pipelines.core.worlds.ground import Ground
-from pipelines.core.worlds.world_outline import nouns_of, types_in
+from pipelines.core.worlds.types.world_outline import nouns_of, types_in
 
 #: Lines that are not here (Things, Restriction, Test, Span …) are those of the language of rules.
 CHANGES = grammar_of("""

@@ -7,7 +7,7 @@ from itertools import pairwise
 from pipelines.core.english.words import tokens
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline
-from pipelines.core.worlds.patterns import examples_of, fits, is_code, text_like, uuid_like
+from pipelines.core.worlds.values.patterns import examples_of, fits, is_code, text_like, uuid_like
 
 
 def ids_of(own: TypeOutline, count: int, draw: Draw) -> list[str]:

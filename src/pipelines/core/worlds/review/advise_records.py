@@ -13,9 +13,9 @@ from pipelines.core.text.json_text import Json, JsonObject, pointer
 from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline
 from pipelines.core.worlds.shapes import Advisory
-from pipelines.core.worlds.sums import lines_of, sums_of
-from pipelines.core.worlds.times import INITIAL, has_happened, rank_of, said_state, write_moment
-from pipelines.core.worlds.world_outline import types_in
+from pipelines.core.worlds.types.world_outline import types_in
+from pipelines.core.worlds.values.sums import lines_of, sums_of
+from pipelines.core.worlds.values.times import INITIAL, has_happened, rank_of, said_state, write_moment
 
 SHOWN = 5  # places of one advisory
 MENDED = 5  # records that one fix names

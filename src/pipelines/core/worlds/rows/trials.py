@@ -9,11 +9,14 @@ from pipelines.core.ledger.ledger import Add, Ledger, LedgerUpdate, Remove, SetF
 from pipelines.core.simulation.guesses import guess_of
 from pipelines.core.simulation.rules.rule import NotFound, Require, Rule, Unchanged
 from pipelines.core.text.json_text import Json, JsonObject
-from pipelines.core.worlds.calls import Candidate, asked_of, candidates, further
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Answer, Ground, called
+from pipelines.core.worlds.outline import field_from_schema
+from pipelines.core.worlds.rows.asked import Held, asked_of
+from pipelines.core.worlds.rows.calls import Candidate, candidates, further
+from pipelines.core.worlds.rows.phrases import label, said
 from pipelines.core.worlds.shapes import Outcome, ReferenceCall
-from pipelines.core.worlds.wording import label, said
+from pipelines.core.worlds.values.values import LONG_TEXTS, text_kind
 from pipelines.wire.names import Source
 
 ENOUGH_FOUND = 5  # calls that go through, where they had to be looked for
@@ -74,20 +77,46 @@ def _untried(ground: Ground) -> dict[str, str]:
             found[tool.name] = "no plan makes sense for it: " + "; ".join(plan.notes)
         elif guess is not None:
             found[tool.name] = f"what it does is only guessed: {guess.why}"
+        elif (told := _free_text(ground, tool.name)) is not None:
+            found[tool.name] = f"what it does is only guessed: it is read as a lookup, and takes a {told}"
+        elif (state := next(_undeclared(ground, plan.plan.body), None)) is not None:
+            found[tool.name] = f"what it does is only guessed: it sets `{state}`, which no type has"
     return found
 
 
-def trials(ground: Ground, tool: str, draw: Draw, now: str) -> Iterator[Trial]:
+def _undeclared(ground: Ground, body: Json) -> Iterator[str]:
+    """Fields that a plan sets to a word of its own, though the ledger schema does not have them."""
+    steps = [one for one in body if isinstance(one, dict)] if isinstance(body, list) else []
+    finds = [find for one in steps if isinstance(find := one.get("find"), dict)]
+    types = {str(one.get("as")): ground.outline.types.get(str(one.get("in"))) for one in finds}
+    for step in steps if ground.toolset.ledger_schema is not None else ():
+        changed = step.get("set")
+        for path, value in changed.items() if isinstance(changed, dict) else ():
+            name, _, field = path.partition(".")
+            own, is_word = types.get(name), isinstance(value, str) and value[:1] == "'"
+            if own is not None and is_word and own.field(field) is None:
+                yield path
+
+
+def _free_text(ground: Ground, tool: str) -> str | None:
+    """An argument of a lookup that somebody writes a text in: whoever gives one reports something."""
+    fact = ground.facts[tool]
+    texts = (one for one in fact.arguments if one.kind == "text" and one.is_required and not one.values)
+    kinds = ((one, text_kind(field_from_schema(one.name, one.schema))) for one in texts)
+    return next((one.name for one, kind in kinds if kind in LONG_TEXTS), None) if fact.name.reads() else None
+
+
+def trials(ground: Ground, tool: str, draw: Draw, now: str, held: Held) -> Iterator[Trial]:
     """Each candidate call whose end says something; equal ones once. Where none goes through, some are looked
     for among other records."""
     seen: set[str] = set()
     went_through = 0
-    for found in _tried_once(ground, candidates(ground, tool, draw, now), seen, now):
+    for found in _tried_once(ground, candidates(ground, tool, draw, now, held), seen, now):
         went_through += found.went_through
         yield found
     if went_through:
         return
-    for found in _tried_once(ground, further(ground, tool, draw, now), seen, now):
+    for found in _tried_once(ground, further(ground, tool, draw, now, held), seen, now):
         if found.went_through:
             yield found
             went_through += 1
@@ -201,6 +230,8 @@ def found_by(ground: Ground, trial: Trial) -> Found | None:
     for tool in ground.toolset.tools if id in records else ():
         asked = asked_of(ground, tool.name)
         needed = [one for one in asked.fact.arguments if one.is_required]
+        if any(one.values or one.kind == "number" for one in needed):
+            continue  # nobody calls a flat the one with three rooms
         names = [
             field.name for one in needed if one in asked.keys and (field := asked.field(one)) is not None
         ]

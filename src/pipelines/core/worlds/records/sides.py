@@ -13,10 +13,10 @@ from pipelines.core.simulation.rules.samples import hints_of, looks_at_clock, mo
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.outline import FieldOutline, Outline, TypeOutline
-from pipelines.core.worlds.rule_cases import Tester, cases_of, fields_of, need_of, tester
+from pipelines.core.worlds.records.rule_cases import Tester, cases_of, fields_of, need_of, tester
 from pipelines.core.worlds.shapes import Toolset
-from pipelines.core.worlds.sums import LineSum, sums_of
-from pipelines.core.worlds.times import rank_of, write_moment
+from pipelines.core.worlds.values.sums import LineSum, sums_of
+from pipelines.core.worlds.values.times import rank_of, write_moment
 
 _WANTED = 2  # records that are put on each side of a border
 _LOOKED_AT = 40  # records, for those that a rule's border runs through

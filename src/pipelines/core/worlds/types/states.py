@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pipelines.core.english.words import singulars, tokens, word_set
 from pipelines.core.ledger.ledger import World
-from pipelines.core.simulation.build import build_simulator
+from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.domain.fields import Field
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.expr.parse import parse
@@ -19,7 +19,7 @@ from pipelines.core.simulation.rules.vocabulary import Kind, Vocabulary
 from pipelines.core.text.json_text import Json
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline
 from pipelines.core.worlds.shapes import Toolset
-from pipelines.core.worlds.times import INITIAL
+from pipelines.core.worlds.values.times import INITIAL
 
 _FIRST = "pending"  # the state of what has one of which nothing says how it begins
 _MOST_SENTENCES = 60  # of the behaviour text that are looked at
@@ -29,18 +29,24 @@ _HELD = word_set("card account subscription membership policy licence license co
 _States = dict[str, dict[str, None]]  # by type, in the order in which they were found
 
 
-def with_states(types: Mapping[str, TypeOutline], toolset: Toolset) -> dict[str, TypeOutline]:
-    """Each type whose status has no enum, with the states that were found for it."""
-    fields = {name: one.status for name, one in types.items() if one.status and not _lists_values(one.status)}
-    if not fields:
-        return dict(types)
-    backend = build_simulator(
+def backend_of(toolset: Toolset) -> PlannedSimulator:
+    """What the tools do in a world that holds nothing yet."""
+    return build_simulator(
         toolset.tools,
         ledger_schema=toolset.ledger_schema,
         world=World({}),
         behavior=None,
         rules=toolset.rules,
     )
+
+
+def with_states(
+    types: Mapping[str, TypeOutline], toolset: Toolset, backend: PlannedSimulator
+) -> dict[str, TypeOutline]:
+    """Each type whose status has no enum, with the states that were found for it."""
+    fields = {name: one.status for name, one in types.items() if one.status and not _lists_values(one.status)}
+    if not fields:
+        return dict(types)
     names = {kind: one.name for kind, one in fields.items()}
     found: _States = {kind: dict.fromkeys(_in_rules(kind, names[kind], toolset.rules)) for kind in names}
     for tool in toolset.tools:

@@ -7,16 +7,16 @@ from datetime import datetime, timedelta
 
 from pipelines.core.simulation.library.dates import moment_of
 from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.worlds.changes.wishes import Wish, refused
 from pipelines.core.worlds.draw import Draw
-from pipelines.core.worlds.entities import Builder
 from pipelines.core.worlds.ground import Ground
-from pipelines.core.worlds.ids import next_ids
 from pipelines.core.worlds.outline import FieldOutline, Outline, TypeOutline
-from pipelines.core.worlds.sides import with_value
-from pipelines.core.worlds.sums import sums_of
-from pipelines.core.worlds.times import has_happened, rank_of, said_state, write_moment
-from pipelines.core.worlds.wishes import Wish, refused
-from pipelines.core.worlds.world_outline import types_in
+from pipelines.core.worlds.records.entities import Builder
+from pipelines.core.worlds.records.sides import with_value
+from pipelines.core.worlds.types.world_outline import types_in
+from pipelines.core.worlds.values.ids import next_ids
+from pipelines.core.worlds.values.sums import sums_of
+from pipelines.core.worlds.values.times import has_happened, rank_of, said_state, write_moment
 
 State = dict[str, dict[str, JsonObject]]
 

@@ -4,22 +4,35 @@ A lookup is asked as a question, a change as a request; the values that the call
 words are those of the tool's name, its description and its schema.
 """
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from pipelines.core.english.words import article, is_plural, plural, singular, singulars, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument
-from pipelines.core.simulation.domain.verbs import OP_OF_VERB
 from pipelines.core.text.json_text import Json, JsonObject
-from pipelines.core.worlds.calls import Asked, Candidate
 from pipelines.core.worlds.draw import Draw
-from pipelines.core.worlds.measures import MONEY, unit_of
-from pipelines.core.worlds.outline import MOMENT_ENDS, FieldOutline, field_from_schema, is_person
-from pipelines.core.worlds.values import text_kind
+from pipelines.core.worlds.outline import FieldOutline, field_from_schema, is_person
+from pipelines.core.worlds.rows.asked import Asked
+from pipelines.core.worlds.rows.calls import Candidate
+from pipelines.core.worlds.rows.phrases import (
+    BEFORE_VALUES,
+    MOMENT_NOUNS,
+    NEW,
+    OTHERS,
+    bare_words,
+    command_in,
+    is_clause,
+    label,
+    listed,
+    noun_phrase,
+    said,
+    verb_of,
+    when_asked,
+)
+from pipelines.core.worlds.values.measures import MONEY, unit_of
+from pipelines.core.worlds.values.values import LONG_TEXTS, text_kind
 
-_MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}):\d{2}(?:Z|\+00:00)?")
 _REQUESTS = (
     "Please {}.", "Could you {}?", "I need you to {}.", "Hi, can you {}?", "Hello! I would like you to {}.",
     "Good morning. Please {}.",
@@ -29,25 +42,12 @@ _MORE = ("Also, {}", "And {}", "One more thing: {}")
 _THANKS = ("Thank you.", "Thanks for your help.")
 _CONTEXTS = (*_THANKS, "A colleague asked me to take care of this.", "There is no rush.")
 _ASKERS = (*_THANKS, "A colleague wants to know.", "I hope this is the right place to ask.")
-_NEW = word_set("new updated")
-_ACRONYMS = word_set("eta etd iban vat vin sku url isbn dob ip pin")
-_PLACES = word_set("eta destination location position")  # fields of what may be somewhere
+PLACES = word_set("eta destination location position")  # fields of what may be somewhere
 #: Verbs that say no more than that a value becomes another.
 _PLAIN_VERBS = word_set(
     "update set change modify edit amend correct adjust alter revise replace patch upd chg mod"
 )
 _SAID_PLAINLY = word_set("details detail info information record records data status list entry my full")
-_SPOKEN = {
-    "qty": "quantity",
-    "no": "number",
-    "ref": "reference",
-    "phone": "phone number",
-    "email": "e-mail address",
-    "starts": "start",
-    "ends": "end",
-    "begins": "start",
-}
-_LONGEST_PHRASE = 12  # words of a description that a request takes over
 Given = Sequence[tuple[Argument, Json]]
 
 
@@ -126,12 +126,13 @@ class Writer:
         fields = [one for name in self.shown if own is not None and (one := own.field(name)) is not None]
         asked = [self._question(one) for one in fields if self.shown[one.name] not in (None, "", [], {})]
         questions = [one for one in asked if one]
-        if any(_PLACES & {*one.words} for one in fields):
+        if any(PLACES & {*one.words} for one in fields):
             questions.append(f"Where is {self.thing}?")
         if self.wanted:
             bare = {one: {*singulars(tokens(one.replace(self.thing, "")))} for one in questions}
             questions = [one for one in questions if bare[one] & {*self.wanted}]
-        is_whole = not questions or (not self.wanted and self.draw.below(3, f"whole/{self.place}") == 0)
+        is_open = not self.wanted and len(self.shown) != 1
+        is_whole = not questions or (is_open and self.draw.below(3, f"whole/{self.place}") == 0)
         whole = [f"Can you look up {self.thing} for me?", f"What do you have on file for {self.thing}?"]
         return self.draw.pick(whole if is_whole else questions, f"question/{self.place}")
 
@@ -143,13 +144,14 @@ class Writer:
         if one.kind == "boolean":
             return f"Is {self.thing} {' '.join(words[1:])}?" if words[0] == "is" and len(words) > 1 else None
         if one.is_moment:
-            return _when(one, self.thing) if isinstance(self.shown[one.name], str) else None
+            return when_asked(one, self.thing) if isinstance(self.shown[one.name], str) else None
         many = next((at for at, word in enumerate(words) if is_plural(word)), None)
         if one.kind in ("whole", "number") and many is not None and unit_of(words) is None:
             rest = " ".join(("have", *words[many + 1 :]))
             return f"How many {' '.join(words[: many + 1])} does {self.thing} {rest}?"
-        is_vague = one.kind == "text" and not one.values and text_kind(one) in ("", "reason", "note")
-        return None if is_vague else f"What is the {label(words)} of {self.thing}?"
+        is_vague = one.kind == "text" and not one.values and text_kind(one) in ("", *LONG_TEXTS)
+        is_are = "are" if is_plural(words[-1]) and one.kind == "text" else "is"
+        return None if is_vague else f"What {is_are} the {label(words)} of {self.thing}?"
 
     def _computed(self) -> str:
         """`fee` of calculate_berth_fee, about a berth."""
@@ -161,12 +163,15 @@ class Writer:
         noun = own.noun if own is not None else " ".join(asked.fact.thing) or "record"
         *first, last = noun.split()
         many = " ".join((*first, plural(last)))
-        whose = _and([self._named(one) for one, _ in given if self._is_id(one)])
-        told = _and(
-            [f"{label(one.words)} {self._value(one, value)}" for one, value in given if not self._is_id(one)]
+        whose = listed([self._named(one) for one, _ in given if self._is_id(one)])
+        others = [pair for pair in given if not self._is_id(pair[0])]
+        last = own.last if own is not None else ""
+        told = listed(
+            [f"{label(bare_words(one.words, last))} {self._value(one, value)}" for one, value in others]
         )
         tail = f" with {told}" if told else ""
-        if asked.fact.name.op != "list" and told and not whose and all(one.is_required for one, _ in given):
+        is_one = bool(others) and not whose and all(one.is_required and not one.values for one, _ in given)
+        if asked.fact.name.op != "list" and is_one:
             heads = (f"Which {noun} has the {told}?", f"Can you find the {noun}{tail}?")
         elif whose:
             heads = (f"Which {many} does {whose} have{tail}?", f"Can you list the {many} of {whose}{tail}?")
@@ -185,11 +190,11 @@ class Writer:
             for key, inner in (value.items() if isinstance(value, dict) else ((one.name, value),))
         ]
         told = [
-            f"the {label(_bare(words, last))} to {self._value(one, value, words)}"
+            f"the {label(bare_words(words, last))} to {self._value(one, value, words)}"
             for words, value, one in flat
         ]
-        first = f"the {label(_bare(flat[0][0], last))}"
-        return f"change {_and([told[0].replace(first, f'{first} of {self.thing}', 1), *told[1:]])}"
+        first = f"the {label(bare_words(flat[0][0], last))}"
+        return f"change {listed([told[0].replace(first, f'{first} of {self.thing}', 1), *told[1:]])}"
 
     def _moved(self, amount: tuple[Argument, Json], given: Given) -> str:
         """So much from one to another."""
@@ -204,7 +209,13 @@ class Writer:
         ids = [one for one, _ in rest if self._is_id(one)]
         others = [pair for pair in rest if pair[0] not in ids]
         said_there: list[Argument] = []
-        text = self._by_name(ids, said_there) or self._by_description(ids, said_there) or self._by_words()
+        text = self._by_whole_description(ids, others, said_there)
+        text = (
+            text
+            or self._by_name(ids, said_there)
+            or self._by_description(ids, said_there)
+            or self._by_words()
+        )
         # "Record a weight for animal A-1", "by some months": the one number that is given is that.
         tail = f" for {self.thing}" if self.thing and text.endswith(f" for {self.thing}") else ""
         head, is_one = text.removesuffix(tail), len(others) == 1 and isinstance(others[0][1], int | float)
@@ -214,7 +225,7 @@ class Writer:
         elif head.endswith(noun):
             text = f"{head} of {self._value(*others.pop())}{tail}"
         named = [self._named(one) for one in ids if one not in said_there]
-        return Request(text=f"{text} for {_and(named)}" if named else text, details=self._details(others))
+        return Request(text=f"{text} for {listed(named)}" if named else text, details=self._details(others))
 
     @cached_property
     def _verb(self) -> str:
@@ -245,19 +256,48 @@ class Writer:
         made = f"{self._verb} {noun if is_plural(nouns[-1]) else f'{article(noun).lower()} {noun}'}"
         return f"{made} for {self.thing}" if self.thing else made
 
+    def _by_whole_description(
+        self, ids: Sequence[Argument], others: list[tuple[Argument, Json]], said_there: list[Argument]
+    ) -> str | None:
+        """Its first sentence where that speaks of every id; values stand in it: "to a later date"."""
+        said: list[Argument] = []
+        text = self._by_description(ids, said)
+        if text is None or not said or not {one.name for one in ids} <= {one.name for one in said}:
+            return None
+        words = text.split()
+        moments = [one for one, _ in others if field_from_schema(one.name, one.schema).is_moment]
+        for pair in [*others]:
+            one = pair[0]
+            named, ends = {*one.words} - NEW, {one.words[-1]}
+            if moments == [one]:
+                named, ends = set(), ends | MOMENT_NOUNS
+            place = noun_phrase(words, ends)
+            phrase = words[place[0] : place[1]] if place is not None else []
+            if place is None or self._is_long(*pair) or not named <= {word.lower() for word in phrase}:
+                continue
+            is_whole = moments == [one] or not OTHERS.isdisjoint(phrase[:-1])
+            if is_whole or words[place[0] - 1] in BEFORE_VALUES:
+                words[place[0] : place[1]] = [self._value(*pair)]
+                others.remove(pair)
+        said_there += said
+        return " ".join(words)
+
     def _by_description(self, ids: Sequence[Argument], said_there: list[Argument]) -> str | None:
         """Its first sentence, where that is a command: "Put another car on a permit."."""
-        words = _command(self.asked.fact.tool.description or "", self.asked.fact.name.verb)
-        target = self.asked.target
+        words = command_in(self.asked.fact.tool.description or "", self.asked.fact.name.verb)
+        target, found = self.asked.target, []
         for one in (*([target] if target is not None else ()), *ids):
             kind = self.asked.types.get(self.asked.id_type(one) or "")
             nouns = {singular(self._noun(one)), *([kind.last] if kind is not None else [])}
-            place = _noun_phrase(words, nouns)
+            place = noun_phrase(words, nouns)
             if place is not None:
                 named = self.thing if one == target else self._named(one)
                 words = [*words[: place[0]], named, *words[place[1] :]]
-                said_there.append(one)
-        return " ".join(words) if target is None or target in said_there else None
+                found.append(one)
+        if target is not None and target not in found:
+            return None
+        said_there += found
+        return " ".join(words)
 
     def _by_words(self) -> str:
         name = self.asked.fact.name
@@ -278,16 +318,18 @@ class Writer:
     def _details(self, rest: Given) -> tuple[str, ...]:
         long = [pair for pair in rest if self._is_long(*pair)]
         short = [pair for pair in rest if pair not in long]
-        told = _and([f"the {self._label(one)} {_is(one)} {self._value(one, value)}" for one, value in short])
+        told = listed(
+            [f"the {self._label(one)} {verb_of(one)} {self._value(one, value)}" for one, value in short]
+        )
         behind = (
-            f"{label(one.words)}{' ' if _is_clause(one.words) else ': '}{self._value(one, value).rstrip('.')}"
+            f"{label(one.words)}{' ' if is_clause(one.words) else ': '}{self._value(one, value).rstrip('.')}"
             for one, value in long
         )
         return tuple(f"{each[:1].upper()}{each[1:]}." for each in (told, *behind) if each)
 
     def _is_long(self, one: Argument, value: Json) -> bool:
-        is_text = isinstance(value, str) and not one.values and self._kind(one) in ("reason", "note")
-        return is_text or isinstance(value, bool | list | dict) or _is_clause(one.words)
+        is_text = isinstance(value, str) and not one.values and self._kind(one) in LONG_TEXTS
+        return is_text or isinstance(value, bool | list | dict) or is_clause(one.words)
 
     def _label(self, one: Argument) -> str:
         """`new start` of what is moved: it had another."""
@@ -295,7 +337,7 @@ class Writer:
         if is_many and unit_of(one.words) is None and one.words[-1] not in MONEY:
             return f"number of {label(one.words)}"
         is_moved = own is not None and own.is_moment and self.asked.fact.name.op == "update"
-        return f"new {label(one.words)}" if is_moved and one.words[0] not in _NEW else label(one.words)
+        return f"new {label(one.words)}" if is_moved and one.words[0] not in NEW else label(one.words)
 
     def _kind(self, one: Argument) -> str:
         return text_kind(field_from_schema(one.name, one.schema))
@@ -306,7 +348,7 @@ class Writer:
     def _noun(self, one: Argument) -> str:
         """What the argument calls what it picks: a seller, where that says more than the type."""
         kind = self.asked.types.get(self.asked.id_type(one) or "")
-        words = [word for word in one.id_noun or () if word not in (*_NEW, "to", "from")]
+        words = [word for word in one.id_noun or () if word not in (*NEW, "to", "from")]
         is_plain = kind is None or (words and is_person(words[-1]))
         return " ".join(words) or label(one.words) if is_plain or kind is None else kind.noun
 
@@ -315,106 +357,13 @@ class Writer:
 
     def _value(self, one: Argument, value: Json, words: tuple[str, ...] = ()) -> str:
         if isinstance(value, list):
-            return _and([self._value(one, each, words) for each in value])
+            return listed([self._value(one, each, words) for each in value])
         if one.values and isinstance(value, str):
             return value.replace("_", " ")  # one of a list that the agent is shown
         unit = unit_of(words or one.words) if isinstance(value, int | float) else None
         is_title = isinstance(value, str) and " " in value and self._kind(one) in ("name", "title", "goods")
         if unit is not None:
             return f"{said(value)} {unit}"
+        if isinstance(value, float) and not value.is_integer() and MONEY & {*(words or one.words)}:
+            return f"{value:.2f}"
         return f'"{said(value)}"' if is_title else said(value)
-
-
-def said(value: Json) -> str:
-    """A value as a person writes it; still to be copied exactly."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, dict):
-        return ", ".join(f"{label(tokens(name))} {said(each)}" for name, each in value.items())
-    if isinstance(value, list):
-        return _and([said(each) for each in value])
-    moment = _MOMENT.fullmatch(str(value))
-    whole = int(value) if isinstance(value, float) and value.is_integer() else value
-    return f"{moment[1]} at {moment[2]} UTC" if moment is not None else str(whole)
-
-
-def label(words: Sequence[str]) -> str:
-    """A field as people call it: `weight` of weight_kg, `start` of starts_at, `due date` of due_on."""
-    kept = [*words[:-1]] if unit_of(tuple(words)) is not None else [*words]
-    if len(kept) > 1 and kept[0] in ("is", "has"):
-        kept = kept[1:]
-    if len(kept) > 1 and kept[-1] in ("at", "on", "for") and not _is_clause(tuple(kept)):
-        end = {"on": "date"}.get(kept.pop(), "time")
-        kept += [end] if kept[-1] not in (*_SPOKEN, "start", "end") else []
-    if kept == ["valid", "until"]:
-        kept = ["end", "of", "validity"]
-    kept[-1] = _SPOKEN.get(kept[-1], kept[-1])
-    return " ".join(word.upper() if word in _ACRONYMS else word for word in kept)
-
-
-def _is_clause(words: Sequence[str]) -> bool:
-    """`arrives_on`: said as it stands."""
-    return len(words) == 2 and words[1] in ("on", "at") and is_plural(words[0]) and words[0] not in _SPOKEN
-
-
-def _bare(words: tuple[str, ...], last: str) -> tuple[str, ...]:
-    """`new_address` is said as the address, `card_limit` of a card as its limit."""
-    kept = tuple(word for word in words if word not in _NEW) or words
-    return kept[1:] if len(kept) > 1 and kept[0] == last else kept
-
-
-def _when(one: FieldOutline, thing: str) -> str:
-    """`When was order O-1 placed?` of placed_at, `When does it start?` of starts_at."""
-    first, end = one.words[0], one.words[-1]
-    if len(one.words) == 2 and first in ("starts", "ends", "expires", "begins", "closes", "opens"):
-        return f"When does {thing} {singular(first)}?"
-    if len(one.words) == 2 and end in ("at", "on") and first.endswith("ed"):
-        return f"When was {thing} {first}?"
-    if first == "due" and end in MOMENT_ENDS:
-        return f"When is {thing} due?"
-    return (
-        f"How long is {thing} valid?" if first == "valid" else f"What is the {label(one.words)} of {thing}?"
-    )
-
-
-def _is(one: Argument) -> str:
-    return "are" if is_plural(one.words[-1]) and one.kind == "text" else "is"
-
-
-def _and(parts: Sequence[str]) -> str:
-    return " and ".join(parts) if len(parts) < 3 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-# -- descriptions
-
-#: What may stand in front of a noun and behind it, and what ends what is said of it.
-_DETERMINERS = word_set("a an the one this that another given existing specific some any")
-_BEHIND = word_set(
-    "to for of in on at with from as into and or by until off out again back up down over between under "
-    "after before"
-)
-_ENDS = re.compile(r"\s*(?:[,;:(–—]| (?:so that|which|who|that|if|when|unless|once|using|by its) )")
-
-
-def _command(description: str, verb: str) -> list[str]:
-    """The words of its first sentence in the imperative; none where it is no command, or a long one."""
-    sentence = re.split(r"(?<=\w)[.!?](?:\s|$)", " ".join(description.split()), maxsplit=1)[0]
-    words = _ENDS.split(sentence, maxsplit=1)[0].split()
-    first = words[0].lower() if 1 < len(words) <= _LONGEST_PHRASE else ""
-    is_third = first.endswith("s") and not first.endswith("ss")
-    if is_third and words[1].lower() not in _DETERMINERS:
-        return []  # "Orders of a customer": nothing says that it is a verb
-    first = singular(first) if is_third else first
-    return [first, *words[1:]] if first in OP_OF_VERB or first == verb else []
-
-
-def _noun_phrase(words: Sequence[str], nouns: Collection[str]) -> tuple[int, int] | None:
-    """From its article to the noun, where nothing shows that more belongs to it: a customer record."""
-    for at, word in enumerate(words):
-        is_end = at + 1 == len(words) or words[at + 1].lower() in _BEHIND
-        if at and is_end and singular(word.lower()) in nouns:
-            places = range(at - 1, max(0, at - 5), -1)
-            start = next((back for back in places if words[back].lower() in _DETERMINERS), None)
-            if start is not None:
-                return start, at + 1
-    return None

@@ -1,29 +1,30 @@
 """Calls worth trying on a world: for each tool, arguments with ids that exist and values that make sense."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
+from pipelines.core.english.stems import stem
 from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument, part_noun
-from pipelines.core.simulation.domain.tool_facts import ToolFacts
+from pipelines.core.simulation.library.dates import moment_of
 from pipelines.core.simulation.rules.rule import ARGS
 from pipelines.core.simulation.rules.samples import hints_of
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Ground
-from pipelines.core.worlds.ids import next_ids
-from pipelines.core.worlds.measures import near
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline, field_from_schema, type_meant
-from pipelines.core.worlds.patterns import examples_of
-from pipelines.core.worlds.pools import OCCASIONS, REASONS
-from pipelines.core.worlds.rule_cases import need_of
-from pipelines.core.worlds.times import LONG_TERM, PAST, starts_of, write_moment
-from pipelines.core.worlds.values import Place, scalar, text_kind
-from pipelines.core.worlds.world_outline import types_in
+from pipelines.core.worlds.records.rule_cases import need_of
+from pipelines.core.worlds.rows.asked import NOTHING_HELD, Asked, Held, asked_of
+from pipelines.core.worlds.types.world_outline import types_in
+from pipelines.core.worlds.values.ids import next_ids
+from pipelines.core.worlds.values.measures import near
+from pipelines.core.worlds.values.patterns import examples_of
+from pipelines.core.worlds.values.pools import OCCASIONS, REASONS
+from pipelines.core.worlds.values.times import ENDED, LONG_TERM, PAST, starts_of, write_moment
+from pipelines.core.worlds.values.values import Place, scalar, text_kind
 
 MOST_LIKE = 20  # ids that one which nobody has is made like
 MOST_TRIED = 30  # entities per tool: rows want different ones, not all of them
@@ -38,75 +39,14 @@ class Candidate(NamedTuple):
     variant: str = "plain"  # or: unknown (no such id), stranger (somebody else's), much (other amounts)
 
 
-@dataclass(frozen=True)  # no slots: what is derived is kept on the record
-class Asked:
-    """One tool and what its arguments mean in this world, as its plan has it."""
-
-    fact: ToolFacts
-    own: TypeOutline | None  # what it is about: what it adds, lists or finds
-    types: Mapping[str, TypeOutline]
-    ids: Mapping[str, str]  # argument -> the type of which it takes an id
-    makes: bool = False
-
-    def id_type(self, one: Argument) -> str | None:
-        field = self.field(one) if one.id_noun is None and one.is_scalar else None
-        keyed = next((kind.name for kind in self.types.values() if kind.id_field == one.name), None)
-        found = self.ids.get(one.name) if field is None else field.refers_to
-        return found or (keyed if one.is_scalar else None)
-
-    def field(self, one: Argument) -> FieldOutline | None:
-        """The field of what it is about that the argument speaks of: `new_address` too."""
-        if self.own is None:
-            return None
-        words = [word for word in one.words if word not in ("new", "updated", "target")] or list(one.words)
-        wanted = {joined(words), joined((*tokens(self.own.name), *words))}
-        return next((each for each in self.own.fields if joined(each.words) in wanted), None)
-
-    @cached_property
-    def target(self) -> Argument | None:
-        """The argument that picks what it is about."""
-        if self.own is None or self.makes:
-            return None
-        own = [one for one in self.fact.arguments if one.is_scalar and self.id_type(one) == self.own.name]
-        return next((one for one in own if one.is_required), own[0] if own else None)
-
-    @cached_property
-    def keys(self) -> tuple[Argument, ...]:
-        """Arguments that are fields of what is looked for: `find_member_by_name(first_name, last_name)`."""
-        if not self.fact.name.reads() or self.own is None or self.target is not None:
-            return ()
-        plain = (one for one in self.fact.arguments if one.is_scalar and self.id_type(one) is None)
-        return tuple(one for one in plain if self.field(one) is not None)
-
-
-def asked_of(ground: Ground, tool: str) -> Asked:
-    key = ("worlds.asked", tool)
-    known: Asked | None = ground.world.derived.get(key)
-    if known is None:
-        nouns, types = ground.vocabulary.tools[tool], ground.outline.types
-        plan = ground.simulator.plan_of(tool).plan
-        listed = _listed(plan.body) if plan is not None and nouns.reads else None
-        name = nouns.makes or listed or nouns.about
-        ids = {one.argument: one.kind for one in nouns.lookups if one.kind in types}
-        own = types.get(name) if name is not None else None
-        known = Asked(ground.facts[tool], own, types, ids, makes=nouns.makes is not None)
-        ground.world.derived[key] = known
-    return known
-
-
-def _listed(body: Json) -> str | None:
-    """The type that the last step that looks through many is about: fines, once their resident is found."""
-    steps = body if isinstance(body, list) else []
-    finds = (step.get("find") for step in reversed(steps) if isinstance(step, dict))
-    return next((str(one.get("in")) for one in finds if isinstance(one, dict) and one.get("all")), None)
-
-
-def candidates(ground: Ground, tool: str, draw: Draw, now: str) -> Iterator[Candidate]:
+def candidates(
+    ground: Ground, tool: str, draw: Draw, now: str, held: Held = NOTHING_HELD
+) -> Iterator[Candidate]:
     """As it would be asked; then with an id that nothing has, somebody else's ids, and other amounts."""
     asked = asked_of(ground, tool)
-    writer = _Writer(ground, asked, draw, now)
+    writer = _Writer(ground, asked, draw, now, held)
     own = asked.own.name if asked.own is not None else None
-    targets = _targets(ground, asked, draw)
+    targets = _targets(ground, asked, draw, held)
     for number, id in enumerate(targets):
         arguments = writer.arguments(id, number)
         if arguments is None:
@@ -115,7 +55,8 @@ def candidates(ground: Ground, tool: str, draw: Draw, now: str) -> Iterator[Cand
         yield Candidate(tool, arguments, about)
         for variant, other in writer.variants(arguments, id, number):
             yield Candidate(tool, other, about, variant)
-    if asked.target is not None and asked.own is not None and own is not None:
+    # A record that nobody has is in no state that a theme could name.
+    if asked.target is not None and asked.own is not None and own is not None and own not in held.records:
         for number, id in enumerate(targets[:2]):
             unknown = _unknown_id(ground, asked.own, number, draw)
             arguments = writer.arguments(id, number)
@@ -124,13 +65,15 @@ def candidates(ground: Ground, tool: str, draw: Draw, now: str) -> Iterator[Cand
                 yield Candidate(tool, {**arguments, asked.target.name: told}, (own, unknown), "unknown")
 
 
-def further(ground: Ground, tool: str, draw: Draw, now: str) -> Iterator[Candidate]:
+def further(
+    ground: Ground, tool: str, draw: Draw, now: str, held: Held = NOTHING_HELD
+) -> Iterator[Candidate]:
     """The same things with other records beside them: a berth that is free may be one of many."""
     asked = asked_of(ground, tool)
     if not any(one != asked.target and asked.id_type(one) is not None for one in asked.fact.arguments):
         return
-    writer = _Writer(ground, asked, draw, now)
-    targets = _targets(ground, asked, draw)
+    writer = _Writer(ground, asked, draw, now, held)
+    targets = _targets(ground, asked, draw, held)
     own = asked.own.name if asked.own is not None else None
     for number in range(len(targets), len(targets) + MOST_SEARCHED if targets else 0):
         id = targets[number % len(targets)]
@@ -139,14 +82,14 @@ def further(ground: Ground, tool: str, draw: Draw, now: str) -> Iterator[Candida
             yield Candidate(tool, arguments, (own, id) if own is not None and id is not None else None)
 
 
-def _targets(ground: Ground, asked: Asked, draw: Draw) -> list[str | None]:
+def _targets(ground: Ground, asked: Asked, draw: Draw, held: Held) -> list[str | None]:
     """The things to ask about, in an order in which every state comes early."""
     own = asked.own
     records = types_in(ground.state).get(own.name, {}) if own is not None else {}
     if own is None or (asked.target is None and not asked.keys):
         return [None] * (12 if asked.fact.arguments else 1)
     tool = asked.fact.tool.name
-    order = draw.shuffled(list(records), f"targets/{tool}")
+    order = [id for id in draw.shuffled(list(records), f"targets/{tool}") if held.allows(own.name, id)]
     status = own.status
     by_state: dict[str, list[str]] = {}
     for id in order:
@@ -170,8 +113,9 @@ def _unknown_id(ground: Ground, own: TypeOutline, number: int, draw: Draw) -> st
 class _Writer:
     """Values for the arguments of one tool."""
 
-    def __init__(self, ground: Ground, asked: Asked, draw: Draw, now: str) -> None:
+    def __init__(self, ground: Ground, asked: Asked, draw: Draw, now: str, held: Held) -> None:
         self._asked = asked
+        self._held = held
         self._draw = draw
         self._now = datetime.fromisoformat(now).replace(tzinfo=None, microsecond=0)
         self._state = types_in(ground.state)
@@ -209,6 +153,8 @@ class _Writer:
         arguments = [one for one in self._asked.fact.arguments if not one.is_credential]
         required = [one for one in arguments if one.is_required]
         optional = [one for one in arguments if not one.is_required and one.kind != "object"]
+        if held := [one for one in optional if one.name in self._held.arguments]:
+            return [*required, *held]
         op = self._asked.fact.name.op
         if op in ("list", "search") and not required and optional:
             turn = number % (len(optional) + 1)
@@ -226,6 +172,8 @@ class _Writer:
         kind = asked.id_type(one)
         if one == asked.target and id is not None:
             return self.as_argument(one, id)
+        if self._held.arguments.get(one.name) is not None:
+            return self._held.arguments[one.name]
         if one.values:
             return self._option(one, record, number)
         if kind is not None and one.is_scalar:
@@ -253,8 +201,9 @@ class _Writer:
         """The thing's own link, else some record of the type, in that role, that is not named yet."""
         linked = self._linked(kind, record)
         if linked is not None and not self._changes_link(kind):
-            return self.as_argument(one, linked)
+            return self.as_argument(one, linked) if self._held.allows(kind, linked) else None
         ids = [each for each in self._state.get(kind, {}) if each not in map(str, so_far.values())]
+        ids = [each for each in ids if self._held.allows(kind, each)]
         ids = [each for each in ids if each != linked]
         role = next(
             (each for each in self._asked.types[kind].fields if (one.id_noun or ("",))[-1] in each.values),
@@ -313,7 +262,7 @@ class _Writer:
             picked = self._draw.shuffled(ids, place)
             return list(picked[:2]) if field.kind == "list" else field.kept(picked[0])
         if field.is_moment:
-            return self._moment(field, place)
+            return self._moment(field, place, None)
         if field.kind == "list" and not field.parts:
             items = field_from_schema(singular(field.name), field.said("items"))
             many = (scalar(items, self._place(at), self._draw) for at in range(2))
@@ -332,10 +281,10 @@ class _Writer:
         field = field_from_schema(one.name, {**one.schema, "type": one.schema.get("type") or "string"})
         own, current, seen = self._kept(one, record, so_far)
         if field.is_moment or (own is not None and own.is_moment):
-            return self._moment(own if own is not None and own.is_moment else field, place)
+            return self._moment(own if own is not None and own.is_moment else field, place, current)
         is_reason = field.kind == "text" and text_kind(field) == "reason"
         if is_reason and not field.values and not examples_of(field):
-            return self._draw.pick(OCCASIONS if self._asked.makes else REASONS, place)
+            return self._draw.pick(REASONS if self._undoes else OCCASIONS, place)
         if one.kind == "number":
             return self._amount(field, current, record, seen, place)
         if self._asked.fact.name.reads() and seen:
@@ -386,10 +335,11 @@ class _Writer:
         self, field: FieldOutline, current: Json, record: JsonObject, seen: Sequence[Json], place: str
     ) -> Json:
         """Of the magnitude of what is kept under that name."""
-        balance = next((value for name, value in record.items() if tokens(name)[-1] == "balance"), None)
-        if isinstance(balance, int | float) and balance > 0 and field.words[-1] in ("amount", "sum", "value"):
-            part = max(1, int(balance * self._draw.between(10, 50, place) / 100))
-            return part if field.kind == "whole" else float(part)
+        if current is None and field.words[-1] in ("amount", "sum", "value"):
+            whole = self._whole_of(record)
+            part = max(1, int(whole * self._draw.between(10, 50, place) / 100))
+            if whole > 0:
+                return part if field.kind == "whole" else float(part)
         known = [each for each in (current, *seen) if isinstance(each, int | float) and each]
         if not known or field.values:
             return self._other(field, current, place)
@@ -397,16 +347,37 @@ class _Writer:
         return near(field, base, self._draw.pick((0.8, 0.9, 1.1, 1.25), f"{place}/share"), self._thing)
 
     @property
+    def _undoes(self) -> bool:
+        """Cancel, reject, delete: what is made or changed has other reasons."""
+        name = self._asked.fact.name
+        return name.op == "delete" or stem(name.verb) in set(map(stem, ENDED))
+
+    def _whole_of(self, record: JsonObject) -> float:
+        """What an amount is a part of: the number that the tool's name speaks of, else a balance, a total."""
+        numbers = {
+            tokens(name): each
+            for name, each in record.items()
+            if isinstance(each, int | float) and not isinstance(each, bool)
+        }
+        spoken = {*tokens(self._asked.fact.tool.name)}
+        named = (each for words, each in numbers.items() if spoken >= {*words} - {self._thing})
+        usual = (each for end in ("balance", "total") for words, each in numbers.items() if end in words)
+        return next(named, None) or next(usual, 0)
+
+    @property
     def _thing(self) -> str:
         return self._asked.own.last if self._asked.own is not None else ""
 
-    def _moment(self, field: FieldOutline, place: str) -> Json:
+    def _moment(self, field: FieldOutline, place: str, current: Json) -> Json:
         # One draw for all moments of a call, so that what ends does so after it starts.
         days = self._draw.between(3, 20, place.rpartition("/")[0])
         is_later = not self._later.isdisjoint(field.words) or field.words == self._last
         if self._asked.fact.name.reads() or not PAST.isdisjoint(field.words):
             days = 0 if is_later else -90 if self._asked.fact.name.reads() else -days
-        at = (self._now + timedelta(days=days)).replace(hour=9 + days % 8, minute=30, second=0)
+        known = moment_of(current) if isinstance(current, str) else None
+        # What is moved moves on from where it was, if that is still to come.
+        since = max(self._now, known.at.replace(tzinfo=None)) if known is not None else self._now
+        at = (since + timedelta(days=days)).replace(hour=9 + days % 8, minute=30, second=0)
         written = write_moment(field, at)
         if is_later and not self._asked.fact.name.reads():
             is_day = isinstance(written, str) and len(written) <= 10

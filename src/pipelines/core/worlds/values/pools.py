@@ -43,8 +43,8 @@ _DRAWN: dict[str, Callable[[Any], Callable[[], str]]] = {
 }
 
 REASONS = (
-    "our plans have changed", "it was entered by mistake", "it is no longer needed",
-    "the details are wrong", "it was recorded twice", "we agreed on something else on the phone",
+    "it was entered by mistake", "the details are wrong", "it was recorded twice",
+    "we agreed on something else on the phone",
 )  # fmt: skip
 #: Why something is made, not undone.
 OCCASIONS = ("as agreed on the phone", "as discussed last week", "as set out in our letter")
@@ -53,10 +53,14 @@ NOTES = (
     "This is the second contact this month.", "Please reply by e-mail.",
     "An answer is expected this week.",
 )  # fmt: skip
+#: Of what people hand in: the words are not ours to make up.
+DESCRIPTIONS = (
+    "The details are in the attached file.", "See the form that was handed in on Monday.",
+    "As described on the phone.", "As shown in the photos that were sent in.",
+)  # fmt: skip
 TITLES = (
-    "Printer on the second floor is offline", "Cannot open the monthly report",
-    "Question about the last invoice", "Password does not work", "Slow connection in the meeting room",
-    "Wrong address on the label", "Access to the shared calendar", "Noise from the ventilation",
+    "Follow-up from last week", "Question about a date", "Change of address", "Open point from the last call",
+    "Urgent matter", "Second request", "Missing paper", "Request by phone",
 )  # fmt: skip
 COLOURS = ("black", "white", "blue", "green", "red", "grey")
 #: Types whose records are firms.

@@ -22,7 +22,7 @@ from pipelines.core.worlds.outline import (
     with_references,
 )
 from pipelines.core.worlds.shapes import Toolset
-from pipelines.core.worlds.toolset_outline import outline_of
+from pipelines.core.worlds.types.toolset_outline import outline_of
 
 #: A reference holds ids of several types alike: then it is none of them for certain.
 _SURE = 0.9

@@ -9,7 +9,7 @@ from pipelines.core.text.json_text import Json, JsonObject, pointer
 from pipelines.core.text.problems import MOST_SHOWN, Problem
 from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.shapes import Toolset
-from pipelines.core.worlds.world_outline import types_in
+from pipelines.core.worlds.types.world_outline import types_in
 
 PATH = "/state"
 
@@ -33,7 +33,7 @@ def check_pasted(toolset: Toolset, state: Json) -> list[Problem]:
 
 def _unreachable(toolset: Toolset, state: JsonObject) -> Iterator[Problem]:
     """A world that none of the tools speaks of is the world of another agent."""
-    from pipelines.core.worlds.advisories import touched_types
+    from pipelines.core.worlds.review.advisories import touched_types
 
     kinds = types_in(state)
     if kinds and not touched_types(Ground(toolset, state)) & set(kinds):

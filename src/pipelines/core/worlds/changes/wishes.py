@@ -16,14 +16,14 @@ from pipelines.core.simulation.library.dates import moment_of
 from pipelines.core.simulation.rules.vocabulary import Vocabulary
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem
+from pipelines.core.worlds.changes.sentences import Said
 from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline
-from pipelines.core.worlds.restrictions import Said
-from pipelines.core.worlds.rule_cases import tester_of
+from pipelines.core.worlds.records.rule_cases import tester_of
+from pipelines.core.worlds.records.sides import values_around
 from pipelines.core.worlds.shapes import NotUnderstood
-from pipelines.core.worlds.sides import values_around
-from pipelines.core.worlds.times import said_state, write_moment
-from pipelines.core.worlds.world_outline import types_in
+from pipelines.core.worlds.types.world_outline import types_in
+from pipelines.core.worlds.values.times import said_state, write_moment
 
 _MOST_TRIED = 4_000  # combinations of values for one part of what is asked
 

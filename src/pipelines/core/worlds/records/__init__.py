@@ -1,0 +1,1 @@
+"""Records of a world: references first, then values; and some on both sides of each rule."""
