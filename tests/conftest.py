@@ -39,10 +39,10 @@ def pytest_collection_finish() -> None:
 
 
 if TYPE_CHECKING:
-    from desk import DrivenRun, House, Org
     from pipelines.storage.database.connection import Connection
     from pipelines.storage.database.store import Store
-    from private_postgres import Cluster
+    from support.desk import DrivenRun, House, Org
+    from support.private_postgres import Cluster
 
     Fill = Callable[[Connection], object]
 
@@ -54,7 +54,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Cluster]:
-    from private_postgres import cluster
+    from support.private_postgres import cluster
 
     with cluster() as started:
         yield started
@@ -63,9 +63,9 @@ def postgres() -> Iterator[Cluster]:
 @pytest.fixture(params=["sqlite", "postgres"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """Each of the two, with its tables and nothing in them."""
-    from migrated import migrated_sqlite
     from pipelines.storage.database.postgres_store import PostgresStore
     from pipelines.storage.database.sqlite_store import SqliteStore
+    from support.migrated_database import migrated_sqlite
 
     if request.param == "sqlite":
         path = tmp_path / "odyssey.db"
@@ -111,7 +111,7 @@ def store_before(empty_store: Store, monkeypatch: pytest.MonkeyPatch) -> Callabl
 
 @pytest.fixture
 async def house(tmp_path: Path, anyio_backend: str) -> AsyncIterator[House]:
-    from desk import open_house
+    from support.desk import open_house
 
     async with open_house(tmp_path / "house") as opened:
         yield opened

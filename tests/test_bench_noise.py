@@ -1,11 +1,12 @@
 """Whether a benchmark's run is called a result, and how its ratios are formed."""
 
 import sys
-from pathlib import Path
 
 import pytest
 
-sys.path.append(str(Path(__file__).parent.parent / "bench"))  # its modules are scripts, not a package
+from support.repository import ROOT
+
+sys.path.append(str(ROOT / "bench"))  # its modules are scripts, not a package
 
 import noise
 import report

@@ -9,12 +9,13 @@ from types import ModuleType
 
 import pytest
 
-from nodes import Api, house_in
 from pipelines.cli.coding.scenario_files import read_scenarios
 from pipelines.core.coding.scenario import read_scenario
 from pipelines.core.text.problems import Problem
+from support.repository import EXAMPLES
+from support.server_process import Api, house_in
 
-FOLDER = Path(__file__).parent.parent / "examples" / "coding_agent"
+FOLDER = EXAMPLES / "coding_agent"
 TASKS = list(csv.DictReader((FOLDER / "tasks.csv").read_text().splitlines()))
 PATIENCE_S = 600.0
 

@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import fields
-from pathlib import Path
 
 import pytest
 import typer.main
@@ -33,6 +32,7 @@ from pipelines.wire import names
 from pipelines.wire.envelope import Envelope, ErrorClass
 from pipelines.wire.errors import every_error
 from pipelines.wire.names import Role, RunStatus, Source, TraceEventType
+from support.repository import DOCS, ROOT
 
 ENVELOPE = Envelope(
     run_id=1,
@@ -47,9 +47,8 @@ ENVELOPE = Envelope(
     system_prompt_addition="",
     variation={},
 )
-ROOT = Path(__file__).parent.parent
-REFERENCE = ROOT / "docs" / "reference"
-HOWTO = ROOT / "docs" / "howto"
+REFERENCE = DOCS / "reference"
+HOWTO = DOCS / "howto"
 
 
 def page(name: str) -> str:

@@ -1,7 +1,6 @@
 """Limits that no setting changes stand in the reference with the number that the code has."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -28,8 +27,9 @@ from pipelines.outbound import egress_proxy, fetch_git, model_transport
 from pipelines.server.api.evals import telemetry
 from pipelines.storage.agents import cassettes as stored_cassettes
 from pipelines.storage.lists import finder, run_lists
+from support.repository import DOCS
 
-PAGE = (Path(__file__).parent.parent / "docs" / "reference" / "settings.md").read_text()
+PAGE = (DOCS / "reference" / "settings.md").read_text()
 KIB, MIB = 1024, 1024 * 1024
 #: Words that a row has, and a number that stands in it.
 NUMBERS = {

@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,8 +24,8 @@ from pipelines.core.text.statistics import (
     pass_hat_k,
     wilson,
 )
+from support.repository import DOCS
 
-DOCS = Path(__file__).parent.parent / "docs"
 PAGE = (DOCS / "reference" / "evals.md").read_text()
 HOWTO = (DOCS / "howto" / "pressure-tests.md").read_text()
 

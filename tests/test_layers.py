@@ -10,9 +10,11 @@ from typing import NamedTuple
 
 import pytest
 
-SOURCE = Path(__file__).parent.parent / "src"
+from support.repository import DOCS, ROOT
+
+SOURCE = ROOT / "src"
 PACKAGE = SOURCE / "pipelines"
-PAGE = (Path(__file__).parent.parent / "docs" / "architecture.md").read_text()
+PAGE = (DOCS / "architecture.md").read_text()
 
 #: Narrower than the table: these rooms need the named room in these modules alone.
 ONLY_IN = {("odyssey", "core"): {"odyssey/testing.py"}, ("processes", "web"): {"processes/jobs.py"}}

@@ -4,7 +4,6 @@ import importlib.util
 import json
 import sys
 from dataclasses import replace
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -20,8 +19,9 @@ from pipelines.core.evals.scoring.shift import shift
 from pipelines.odyssey import proxy_call
 from pipelines.odyssey.testing import odyssey_run
 from pipelines.wire.envelope import Envelope
+from support.repository import EXAMPLES
 
-FOLDER = Path(__file__).parent.parent / "examples" / "pressure_agent"
+FOLDER = EXAMPLES / "pressure_agent"
 SCENARIOS = {
     scenario.input_context["event"]: scenario
     for scenario in read_scenario_file((FOLDER / "scenarios.yaml").read_text()).scenarios

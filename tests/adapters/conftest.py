@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import pytest
 from played_models import Decide, Played
 
-from nodes import Api, house_in
 from pipelines.odyssey import Envelope
+from support.server_process import Api, house_in
 
 FRAMEWORKS = ("openai-agents", "anthropic", "langchain", "strands")
 

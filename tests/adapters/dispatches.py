@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from nodes import REFUND_TASK, Api
 from pipelines.odyssey import Envelope
-from played_agents import Dispatch, PlayedAgent, played
+from support.played_agents import Dispatch, PlayedAgent, played
+from support.server_process import REFUND_TASK, Api
 
 Row = dict[str, Any]
 

@@ -12,10 +12,10 @@ from anthropic_api import TOOLS, Studio, client_of, played_api
 from dispatches import OpenRun
 from played_models import Played, Say, Use, asks, greets, refunds
 
-from desk import outage
-from nodes import REFUND_TASK, Api
 from pipelines.odyssey import Envelope
 from pipelines.odyssey.adapters.anthropic import dump_tools_schema, uncovered_tools
+from support.desk import outage
+from support.server_process import REFUND_TASK, Api
 
 WEB_SEARCH = {"type": "web_search_20250305", "name": "web_search"}
 ASK = {

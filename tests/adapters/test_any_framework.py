@@ -3,12 +3,13 @@
 import asyncio
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "any-framework.md").read_text()
+from support.repository import DOCS
+
+PAGE = (DOCS / "howto" / "any-framework.md").read_text()
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ import pytest
 from dispatches import OpenRun, served
 from played_models import MODEL, SYSTEM, THOUGHT, TOKENS_IN, TOKENS_OUT, Say, Use, greets, never_ends, refunds
 
-from desk import STATE, outage
-from nodes import REFUND_TASK, Api
 from pipelines.odyssey import ProxyRefused
+from support.desk import STATE, outage
+from support.server_process import REFUND_TASK, Api
 
 StudioOf = Callable[..., Any]
 

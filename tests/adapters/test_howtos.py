@@ -14,10 +14,11 @@ from dispatches import OpenRun
 from played_models import Played, Say, Use
 
 from conftest import FRAMEWORKS
-from nodes import Api, clean_environment
 from ports import free_port
+from support.repository import DOCS
+from support.server_process import Api, clean_environment
 
-HOWTOS = Path(__file__).parents[2] / "docs" / "howto"
+HOWTOS = DOCS / "howto"
 
 
 def blocks(framework: str, language: str) -> list[str]:

@@ -15,8 +15,6 @@ from langgraph.types import Command
 from played_models import Played, Say, Use, asks, greets, refunds
 from pydantic import BaseModel
 
-from desk import outage
-from nodes import REFUND_TASK, Api
 from pipelines.odyssey.adapters.langchain import (
     OdysseyMiddleware,
     dump_tools_schema,
@@ -25,6 +23,8 @@ from pipelines.odyssey.adapters.langchain import (
     subagent_tool,
     uncovered_tools,
 )
+from support.desk import outage
+from support.server_process import REFUND_TASK, Api
 
 
 def test_a_failed_tool_is_marked_as_an_error(api: Api):

@@ -7,6 +7,7 @@ import pytest
 
 from pipelines.odyssey.adapters.adapter_run import actor_label, as_tools_schema, subagent_actor
 from pipelines.wire.actor import is_actor_id
+from support.repository import ROOT
 
 PACKAGES = ("agents", "anthropic", "langchain", "langchain_core", "langgraph", "strands")
 
@@ -40,11 +41,10 @@ def test_a_missing_framework_is_named_with_what_to_install(adapter: str, package
 
 def test_requirements_are_those_of_the_extra():
     import tomllib
-    from pathlib import Path
 
     from pipelines.odyssey.adapters import anthropic, langchain, openai_agents, strands
 
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     declared = project["project"]["optional-dependencies"]["adapters"]
     assert declared == [each.REQUIREMENT for each in (anthropic, langchain, openai_agents, strands)]
 

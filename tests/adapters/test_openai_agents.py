@@ -25,9 +25,9 @@ from openai_model import PlayedModel, get_order, refund_order, said, support_age
 from played_models import Played, Say, Use, asks, greets, refunds
 from pydantic import BaseModel
 
-from nodes import Api
 from pipelines.odyssey.adapters.openai_agents import dump_tools_schema, proxied, run, uncovered_tools
 from pipelines.odyssey.shared_loop import run_on_shared_loop
+from support.server_process import Api
 
 
 def specialist(**changes: Any) -> Agent[Any]:

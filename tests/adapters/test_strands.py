@@ -13,9 +13,9 @@ from strands import Agent, tool
 from strands.multiagent import GraphBuilder, Swarm
 from strands_model import PlayedModel, get_order, refund_order, support_agent
 
-from desk import outage
-from nodes import REFUND_TASK, Api
 from pipelines.odyssey.adapters.strands import dump_tools_schema, run, run_async, uncovered_tools
+from support.desk import outage
+from support.server_process import REFUND_TASK, Api
 
 
 def test_a_failed_tool_is_marked_as_an_error(api: Api):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nodes import Api, House, house_in
+from support.server_process import Api, House, house_in
 
 NO_LIMIT = {"PIPELINES_PROXY_RATE_LIMIT": "0"}
 USER_MODEL = {"PIPELINES_USER_MODEL": f"scripted:{Path(__file__).with_name('user_script.jsonl')}"}

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import pytest
 
-from desk import AGENT, refused
-from nodes import Api, Row, house_in
 from pipelines.server.config.settings import load_settings
-from played_agents import PlayedAgent, played, refunds
+from support.desk import AGENT, refused
+from support.played_agents import PlayedAgent, played, refunds
+from support.server_process import Api, Row, house_in
 
 ALLOW = "PIPELINES_ALLOW_PRIVATE_ENDPOINTS"
 METADATA = "http://169.254.169.254/x"

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from nodes import REFUND_TASK, Api, eventually, house_in
-from played_agents import Behaviour, Dispatch, PlayedAgent, call_tool, played, refunds
+from support.played_agents import Behaviour, Dispatch, PlayedAgent, call_tool, played, refunds
+from support.server_process import REFUND_TASK, Api, eventually, house_in
 
 LONG = "x" * 2_000
 METADATA = "http://169.254.169.254/latest/meta-data/"

@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from desk import STATE, Row, outage
-from nodes import Api, house_in
 from pipelines.core.calls.tool_call import Reply, ToolCall
 from pipelines.core.simulation.simulator import Wait
 from pipelines.engine.calls.answer_tool_call import ToolCallAnswerer
@@ -23,7 +21,9 @@ from pipelines.server.config.settings import load_settings
 from pipelines.storage.accounts.keys import hash_of
 from pipelines.storage.database.database import Database
 from pipelines.wire.errors import OdysseyError
-from private_postgres import Cluster
+from support.desk import STATE, Row, outage
+from support.private_postgres import Cluster
+from support.server_process import Api, house_in
 
 pytestmark = pytest.mark.anyio
 PATIENCE_S = 30

@@ -2,8 +2,8 @@
 
 from itertools import count
 
-from nodes import REFUND_TASK, Api
-from played_agents import Dispatch, does_nothing, played, refunds
+from support.played_agents import Dispatch, does_nothing, played, refunds
+from support.server_process import REFUND_TASK, Api
 
 ROWS = [REFUND_TASK | {"user": f"Refund order #4521 ({name})."} for name in ("steady", "shaky")]
 

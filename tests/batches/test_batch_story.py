@@ -8,10 +8,10 @@ from itertools import count
 import httpx2
 import pytest
 
-from desk import refused
-from nodes import REFUND_TASK, Api, events_of, eventually
 from pipelines.core.verdict.verdict import GRADER_VERSION
-from played_agents import Dispatch, does_nothing, holds, played, refunds
+from support.desk import refused
+from support.played_agents import Dispatch, does_nothing, holds, played, refunds
+from support.server_process import REFUND_TASK, Api, events_of, eventually
 
 
 def test_every_task_is_run_as_often_as_asked_and_each_run_once(api: Api):

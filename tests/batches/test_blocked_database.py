@@ -12,14 +12,14 @@ import httpx2
 import psycopg
 import pytest
 
-from desk import AGENT, TASK
-from nodes import REFUND_TASK, Api, House, eventually, house_in
 from pipelines.storage.database.postgres_store import PostgresStore
 from pipelines.storage.database.store import StoreConnection
 from pipelines.wire.names import PROXY_BASE
-from played_agents import holds, played
-from private_postgres import Cluster
-from tcp_relay import Relay, relay_to
+from support.desk import AGENT, TASK
+from support.played_agents import holds, played
+from support.private_postgres import Cluster
+from support.server_process import REFUND_TASK, Api, House, eventually, house_in
+from support.tcp_relay import Relay, relay_to
 
 pytestmark = pytest.mark.fault
 

@@ -2,9 +2,9 @@
 
 from collections import Counter
 
-from desk import refused
-from nodes import REFUND_TASK, Api, eventually
-from played_agents import Dispatch, call_tool, holds, played, refunds, waits_for_the_end
+from support.desk import refused
+from support.played_agents import Dispatch, call_tool, holds, played, refunds, waits_for_the_end
+from support.server_process import REFUND_TASK, Api, eventually
 
 AGENT = {"max_concurrency": 2}
 

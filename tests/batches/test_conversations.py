@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from nodes import REFUND_TASK, Api
-from played_agents import Dispatch, PlayedAgent, played
+from support.played_agents import Dispatch, PlayedAgent, played
+from support.server_process import REFUND_TASK, Api
 
 SCRIPTED = REFUND_TASK | {
     "user": "Hello, I have a question about order 4521.",

@@ -13,16 +13,17 @@ from typing import Any
 
 import pytest
 
-from desk import AGENT, answered
-from documented import Documented
-from judge_attacks import entry_for
-from live_service import served
-from nodes import REFUND_TASK, Api, House, eventually
 from pipelines.core.verdict.model_judge.rubric import PROMPT_VERSION
-from played_agents import Dispatch, played, refunds
-from pressed import V1, scenario, variation_of, yields_to_authority
+from support.closed_document import Documented
+from support.desk import AGENT, answered
+from support.judge_attacks import entry_for
+from support.played_agents import Dispatch, played, refunds
+from support.pressure_matrix import V1, scenario, variation_of, yields_to_authority
+from support.repository import ROOT
+from support.server_process import REFUND_TASK, Api, House, eventually
+from support.tool_service import served
 
-EXAMPLES = Path(__file__).parents[2] / "src/pipelines/server/document/examples.json"
+EXAMPLES = ROOT / "src/pipelines/server/document/examples.json"
 SPAN = {
     "name": "skill.invoke",
     "attributes": {"skill.name": "triage", "skill.input": {"event": "deployment_failed"}},

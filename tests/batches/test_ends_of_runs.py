@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from desk import House, Org, answered, open_house, refused
-from nodes import PATIENCE_S, REFUND_TASK, eventually
-from nodes import House as ServerHouse
 from pipelines.engine.find import find_run
 from pipelines.engine.judging.judge_run import judge_and_end
 from pipelines.storage.accounts.keys import hash_of
 from pipelines.storage.database.trace_rows import TraceRow
 from pipelines.storage.runs.runs import Ending
 from pipelines.wire.names import RunStatus
-from played_agents import Dispatch, does_nothing, played
+from support.desk import House, Org, answered, open_house, refused
+from support.played_agents import Dispatch, does_nothing, played
+from support.server_process import PATIENCE_S, REFUND_TASK, eventually
+from support.server_process import House as ServerHouse
 
 REFUNDED = Ending(status=RunStatus.COMPLETED, final_response="I have refunded order 4521.")
 

@@ -2,9 +2,18 @@
 
 import json
 
-from nodes import Api
-from played_agents import Dispatch, played
-from pressed import EXPECTED, SCENARIO, V1, cell_of, ended_matrix, eval_runs, scenario, variation_of
+from support.played_agents import Dispatch, played
+from support.pressure_matrix import (
+    EXPECTED,
+    SCENARIO,
+    V1,
+    cell_of,
+    ended_matrix,
+    eval_runs,
+    scenario,
+    variation_of,
+)
+from support.server_process import Api
 
 LOOKUP = {
     "name": "page_owner",

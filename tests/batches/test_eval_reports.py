@@ -9,10 +9,19 @@ from xml.etree import ElementTree
 
 import pytest
 
-from desk import refused
-from nodes import Api, Row
-from played_agents import Dispatch, played
-from pressed import EXPECTED, MATRIX, V1, ended_matrix, eval_runs, scenario, variation_of, yields_to_authority
+from support.desk import refused
+from support.played_agents import Dispatch, played
+from support.pressure_matrix import (
+    EXPECTED,
+    MATRIX,
+    V1,
+    ended_matrix,
+    eval_runs,
+    scenario,
+    variation_of,
+    yields_to_authority,
+)
+from support.server_process import Api, Row
 
 HOSTILE = "</script><script>alert(1)</script> \"'\u202e =1+1"
 

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from desk import refused
-from nodes import REFUND_TASK, Api, eventually, house_in
-from played_agents import Dispatch, does_nothing, played, refunds
-from pressed import (
+from support.desk import refused
+from support.played_agents import Dispatch, does_nothing, played, refunds
+from support.pressure_matrix import (
     EXPECTED,
     MATRIX,
     SCENARIO,
@@ -22,7 +21,8 @@ from pressed import (
     variation_of,
     yields_to_authority,
 )
-from private_postgres import Cluster
+from support.private_postgres import Cluster
+from support.server_process import REFUND_TASK, Api, eventually, house_in
 
 
 def test_a_scenario_is_kept_as_it_was_written_and_a_change_makes_a_version(api: Api):

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from desk import Org, answered, refused
+from support.desk import Org, answered, refused
 
 pytestmark = pytest.mark.anyio
 RULE = {

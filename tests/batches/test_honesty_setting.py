@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from desk import refused
-from nodes import Api
-from played_agents import Dispatch, PlayedAgent, played
+from support.desk import refused
+from support.played_agents import Dispatch, PlayedAgent, played
+from support.server_process import Api
 
 Row = dict[str, Any]
 STRICT = {"honesty": "strict"}

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from desk import AGENT, TASK
-from nodes import REFUND_TASK, Api, events_of, eventually, house_in
-from played_agents import Dispatch, call_tool, played
+from support.desk import AGENT, TASK
+from support.played_agents import Dispatch, call_tool, played
+from support.repository import TESTS
+from support.server_process import REFUND_TASK, Api, events_of, eventually, house_in
 
 HOUR = 3600.0
 TTL_S = 40  # of a run by hand: longer than the jumps before its end take on a loaded machine
@@ -36,7 +37,7 @@ def jumping(tmp_path: Path) -> Iterator[Jumping]:
     file = tmp_path / "clock"
     file.write_text("0")
     with house_in(tmp_path / "house", ENV) as house:
-        house.program = (str(Path(__file__).parent.parent / "jumping_clock.py"), str(file))
+        house.program = (str(TESTS / "support" / "jumping_clock.py"), str(file))
         yield Jumping(house.open(), file)
 
 

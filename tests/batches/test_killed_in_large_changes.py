@@ -9,8 +9,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from nodes import REFUND_TASK, Api, House, eventually
-from played_agents import holds, played, refunds
+from support.played_agents import holds, played, refunds
+from support.server_process import REFUND_TASK, Api, House, eventually
 
 pytestmark = pytest.mark.fault
 

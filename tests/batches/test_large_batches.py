@@ -1,7 +1,7 @@
 """Thousands of pending runs: stored quickly, listed as usual, and gone at one word."""
 
-from nodes import REFUND_TASK, Api, eventually
-from played_agents import holds, played
+from support.played_agents import holds, played
+from support.server_process import REFUND_TASK, Api, eventually
 
 TASKS, REPEATS = 50, 100
 

@@ -13,12 +13,11 @@ import httpx2
 import psycopg
 import pytest
 
-from desk import outage
-from nodes import REFUND_TASK, Api, Node, eventually, house_in
 from pipelines.server.config.settings import load_settings
 from pipelines.server.service.first_start import prepare
 from pipelines.storage.database.migrations import MIGRATIONS
-from played_agents import (
+from support.desk import outage
+from support.played_agents import (
     Dispatch,
     PlayedAgent,
     ToolAnswer,
@@ -28,7 +27,8 @@ from played_agents import (
     refunds,
     waits_for_the_end,
 )
-from private_postgres import Cluster
+from support.private_postgres import Cluster
+from support.server_process import REFUND_TASK, Api, Node, eventually, house_in
 
 pytestmark = pytest.mark.fault
 

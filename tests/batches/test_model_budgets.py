@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from desk import TASK, House, answered, open_house, refused
-from nodes import eventually
 from pipelines.core.agents.agent_definition import AgentDefinition
 from pipelines.core.models.model_budget import Budget
 from pipelines.core.models.model_question import (
@@ -35,7 +33,9 @@ from pipelines.storage.database.sqlite_store import SqliteStore
 from pipelines.storage.runs import batches
 from pipelines.storage.runs.model_exchanges import costs_of_batch, exchange_by_id, spent_of_batch
 from pipelines.wire.errors import BudgetExceeded, ModelFailed
-from played_agents import Dispatch, played
+from support.desk import TASK, House, answered, open_house, refused
+from support.played_agents import Dispatch, played
+from support.server_process import eventually
 
 pytestmark = pytest.mark.anyio
 NOW = "2026-05-01T12:00:00.000000Z"

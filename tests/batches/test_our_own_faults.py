@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from desk import House, answered, every_item, open_house
-from nodes import PATIENCE_S, REFUND_TASK, Row
-from nodes import House as ServerHouse
 from pipelines.outbound.agent_client import AgentClient, AgentTarget, Outcome
 from pipelines.wire.envelope import Envelope
-from played_agents import PlayedAgent, does_nothing, played, refunds
+from support.desk import House, answered, every_item, open_house
+from support.played_agents import PlayedAgent, does_nothing, played, refunds
+from support.server_process import PATIENCE_S, REFUND_TASK, Row
+from support.server_process import House as ServerHouse
 
 SECRET = "topsecret-4711"
 

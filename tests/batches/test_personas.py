@@ -5,9 +5,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from nodes import REFUND_TASK, Api, eventually
 from pipelines.cli.output.conversation import conversation_lines
-from played_agents import Dispatch, PlayedAgent, played
+from support.played_agents import Dispatch, PlayedAgent, played
+from support.server_process import REFUND_TASK, Api, eventually
 
 ADA = "Ada is in a hurry.\nOnly when asked: the order number is 4521"
 PERSONA = REFUND_TASK | {

@@ -1,7 +1,7 @@
 """A conversation that was dispatched, exported and imported: the same words, and the same verdict."""
 
-from nodes import REFUND_TASK, Api
-from played_agents import Dispatch, played
+from support.played_agents import Dispatch, played
+from support.server_process import REFUND_TASK, Api
 
 TALK = REFUND_TASK | {
     "turn_mode": "model_as_user",

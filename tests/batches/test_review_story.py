@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from desk import AGENT, TASK, refused
-from nodes import Api, House, Row, eventually, house_in
-from played_agents import PlayedAgent, played
-from pressed import V1, cell_of, ended_matrix, scenario, yields_to_authority
+from support.desk import AGENT, TASK, refused
+from support.played_agents import PlayedAgent, played
+from support.pressure_matrix import V1, cell_of, ended_matrix, scenario, yields_to_authority
+from support.repository import TESTS
+from support.server_process import Api, House, Row, eventually, house_in
 
 REVIEWS = f"{V1}/reviews"
 ACCEPTED = {"action": "proceed", "priority": "high", "include_rollback_plan": True}
@@ -119,7 +120,7 @@ def test_a_claim_holds_whatever_the_time_of_day_is_set_to(tmp_path: Path) -> Non
     file = tmp_path / "clock"
     file.write_text("0")
     with house_in(tmp_path / "house") as house:
-        house.program = (str(Path(__file__).parent.parent / "jumping_clock.py"), str(file))
+        house.program = (str(TESTS / "support" / "jumping_clock.py"), str(file))
         api = house.open()
         agent_id = api.post("/api/agents", AGENT, 201)["id"]
         (task_id,) = api.dataset(TASK, agent_id=agent_id)["task_ids"]

@@ -5,8 +5,8 @@ from contextlib import closing
 
 import pytest
 
-from nodes import REFUND_TASK, Api, House, eventually
-from played_agents import does_nothing, holds, played
+from support.played_agents import does_nothing, holds, played
+from support.server_process import REFUND_TASK, Api, House, eventually
 
 NOON = "2026-05-01T12:00:00.000000Z"
 

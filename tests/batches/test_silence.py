@@ -9,10 +9,10 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from nodes import REFUND_TASK, Api, Node, eventually, house_in
-from played_agents import PlayedAgent, holds, played
-from private_postgres import Cluster
-from tcp_relay import relay_to
+from support.played_agents import PlayedAgent, holds, played
+from support.private_postgres import Cluster
+from support.server_process import REFUND_TASK, Api, Node, eventually, house_in
+from support.tcp_relay import relay_to
 
 pytestmark = pytest.mark.fault
 

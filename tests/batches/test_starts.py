@@ -6,8 +6,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from nodes import REFUND_TASK, House, Node, eventually
-from played_agents import PlayedAgent, holds, played
+from support.played_agents import PlayedAgent, holds, played
+from support.server_process import REFUND_TASK, House, Node, eventually
 
 pytestmark = pytest.mark.fault
 

@@ -13,8 +13,8 @@ from contextlib import closing, suppress
 import httpx2
 import pytest
 
-from nodes import REFUND_TASK, Api, House, events_of, eventually
-from played_agents import Dispatch, PlayedAgent, holds, played, refunds
+from support.played_agents import Dispatch, PlayedAgent, holds, played, refunds
+from support.server_process import REFUND_TASK, Api, House, events_of, eventually
 
 pytestmark = pytest.mark.fault
 

@@ -2,10 +2,10 @@
 
 import httpx2
 
-from nodes import Api
 from pipelines.engine.runs.dispatch_run import NO_MESSAGES
 from pipelines.wire.names import HEADER_ACTOR_ID
-from played_agents import Dispatch, played
+from support.played_agents import Dispatch, played
+from support.server_process import Api
 
 TEAM = {"sub_agents": [{"actor_id": "supervisor"}], "topology": {"entry": "supervisor"}}
 

@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 
-from desk import STATE, refused
-from nodes import Api, House
 from pipelines.core.evals.scenarios.injection import Injection, inject, seed_of
 from pipelines.core.evals.scenarios.scenario import Scenario, read_scenario
 from pipelines.core.evals.scenarios.variation import BUILTIN
@@ -15,9 +13,11 @@ from pipelines.odyssey import Envelope
 from pipelines.server.config.settings import DATABASE_FILE
 from pipelines.storage.tasks.datasets import as_texts
 from pipelines.storage.tasks.texts import add_parts, slices_of
-from played_agents import Dispatch, does_nothing, played
-from pressed import SCENARIO as EXAMPLE
-from pressed import V1, cell_of, ended_matrix
+from support.desk import STATE, refused
+from support.played_agents import Dispatch, does_nothing, played
+from support.pressure_matrix import SCENARIO as EXAMPLE
+from support.pressure_matrix import V1, cell_of, ended_matrix
+from support.server_process import Api, House
 
 SCENARIO = {
     "name": "hush: escalate",

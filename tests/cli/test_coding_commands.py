@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from test_results_commands import Look
 
-from nodes import Api
 from pipelines.cli.coding.repositories import RepositoryNotFound, seed_at
+from support.server_process import Api
 
 HARBOR = Path(__file__).parents[1] / "coding" / "harbor"
 YAML = """

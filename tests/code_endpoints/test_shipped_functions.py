@@ -12,9 +12,10 @@ from types import ModuleType
 
 import pytest
 
-from nodes import Api, House, fresh_house_in
 from pipelines.odyssey import tool_endpoints
 from pipelines.odyssey.errors import ApiFailed
+from support.repository import DOCS
+from support.server_process import Api, House, fresh_house_in
 
 PROJECT = {
     "wiki_agent/__init__.py": "",
@@ -40,7 +41,7 @@ async def fetch_url(url: str) -> str:
     raise RuntimeError(f"no page at {url}")
 ''',
 }
-HOWTO = Path(__file__).parents[2] / "docs" / "howto" / "code-endpoints.md"
+HOWTO = DOCS / "howto" / "code-endpoints.md"
 SECRET = "search-key-90ee21b7"
 
 

@@ -1,13 +1,12 @@
 """Code agents for the support desk: short words for registering one and running it over real sockets."""
 
 import textwrap
-from pathlib import Path
 from typing import Any
 
-from desk import AGENT
-from nodes import REFUND_TASK, Api, Row
+from support.desk import AGENT
+from support.repository import EXAMPLES
+from support.server_process import REFUND_TASK, Api, Row
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 CODE_AGENT = EXAMPLES / "code_agent" / "agent.py"
 
 #: How an agent calls a tool, for agents written in a line or two.

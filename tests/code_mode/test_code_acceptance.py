@@ -14,8 +14,8 @@ import pytest
 from code_desk import CODE_AGENT, EXAMPLES, code_agent, run_code
 from git_server import git_server, repository
 
-from desk import open_house, refused
-from nodes import REFUND_TASK, clean_environment, eventually, fresh_house_in
+from support.desk import open_house, refused
+from support.server_process import REFUND_TASK, clean_environment, eventually, fresh_house_in
 
 TASKS = EXAMPLES / "refund_agent" / "tasks.csv"
 DEFINITION = json.loads((EXAMPLES / "code_agent" / "agent.json").read_text())

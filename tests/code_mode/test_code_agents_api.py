@@ -7,9 +7,9 @@ import pytest
 from code_desk import CODE_AGENT, code_agent, source_of
 from git_server import git_server, repository
 
-from desk import answered, refused
 from pipelines.engine.access.manage_credentials import CredentialMissing, open_credentials
 from pipelines.wire.names import Role
+from support.desk import answered, refused
 
 pytestmark = pytest.mark.anyio
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from code_desk import run_code
 
-from nodes import REFUND_TASK, Api, fresh_house_in
+from support.server_process import REFUND_TASK, Api, fresh_house_in
 
 LIMIT = 4
 IN_A_MINUTE = LIMIT * 11  # calls and events

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from code_desk import code_agent, run_code, run_of, source_of
 
-from nodes import fresh_house_in
+from support.server_process import fresh_house_in
 
 
 def wheel(folder: Path, name: str, version: str, text: str) -> None:

@@ -6,8 +6,8 @@ import sqlite3
 import pytest
 from code_desk import code_agent, run_code, run_of
 
-from desk import refused
-from nodes import REFUND_TASK, eventually
+from support.desk import refused
+from support.server_process import REFUND_TASK, eventually
 
 REFUND = """
 call(proxy_url, run_token, "refund_order", order_id="4521")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from code_desk import run_code
 
-from nodes import fresh_house_in
+from support.server_process import fresh_house_in
 
 PLACE = Path("/usr/local/share")
 

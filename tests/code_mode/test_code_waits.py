@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from code_desk import code_agent, source_of
 
-from desk import House, open_house
-from nodes import REFUND_TASK
 from pipelines.engine.batches.run_batch import GRACE_S
 from pipelines.engine.code import run_code
+from support.desk import House, open_house
+from support.server_process import REFUND_TASK
 
 pytestmark = pytest.mark.anyio
 CALLED = "return str(call(proxy_url, run_token, 'get_order', order_id='4521')[0])"

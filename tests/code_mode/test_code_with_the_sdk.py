@@ -7,7 +7,7 @@ from pathlib import Path
 
 from code_desk import EXAMPLES
 
-from nodes import Api, clean_environment
+from support.server_process import Api, clean_environment
 
 AGENT = """
 import re

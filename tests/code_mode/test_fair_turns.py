@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from code_desk import code_agent
 
-from nodes import REFUND_TASK, Api, eventually, fresh_house_in
 from pipelines.storage.accounts.keys import add_key, add_org, new_key
 from pipelines.wire.names import Role
+from support.server_process import REFUND_TASK, Api, eventually, fresh_house_in
 
 SLOW_S = 60
 SLOW_RUNS, SMALL_RUNS = 24, 6

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from git_server import GitServer, git, git_server, repository
 
-from kept_workspaces import opened_workspaces
 from pipelines.core.coding.scenario import CodingScenario, GitSeed
 from pipelines.core.coding.scorers import CommandScorer
 from pipelines.core.limits.fair_slots import SlotHolder
@@ -20,6 +19,7 @@ from pipelines.outbound import fetch_git
 from pipelines.outbound.address_guard import AddressPolicy, GuardedBackend
 from pipelines.outbound.fetch_git import GitFetcher, TreeLimits
 from pipelines.sandbox.workspace_box import layout_of, open_box
+from support.coding_workspaces import opened_workspaces
 
 POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'a' * 64}\nsize 12345\n"
 FILES = {

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from code_desk import code_agent, run_of
 
-from nodes import REFUND_TASK, Api, House, Row, fresh_house_in
+from support.server_process import REFUND_TASK, Api, House, Row, fresh_house_in
 
 MARK = "mark-of-the-host-5d21"
 DISK_BYTES = 64 * 1024 * 1024

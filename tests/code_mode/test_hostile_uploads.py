@@ -8,9 +8,9 @@ import httpx2
 import pytest
 from code_desk import code_agent, source_of
 
-from desk import refused
-from nodes import Api, House
 from pipelines.core.code import code_source, code_zip
+from support.desk import refused
+from support.server_process import Api, House
 
 KILOBYTE, MEGABYTE = 1024, 1024 * 1024
 RUN = source_of("return 'x'")

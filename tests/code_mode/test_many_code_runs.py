@@ -10,10 +10,10 @@ import psycopg
 import pytest
 from code_desk import code_agent
 
-from nodes import REFUND_TASK, Api, House, Node, eventually, fresh_house_in
 from pipelines.sandbox.held_folders import USED
 from pipelines.sandbox.memory import tree
-from private_postgres import Cluster
+from support.private_postgres import Cluster
+from support.server_process import REFUND_TASK, Api, House, Node, eventually, fresh_house_in
 
 pytestmark = pytest.mark.slow
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 from code_desk import code_agent, run_code, run_of, source_of
 
-from desk import AGENT, refused
-from model_upstream import PlayedModel, model_beside
-from nodes import REFUND_TASK, Api, House, Row, eventually, fresh_house_in
+from support.desk import AGENT, refused
+from support.model_api import PlayedModel, model_beside
+from support.server_process import REFUND_TASK, Api, House, Row, eventually, fresh_house_in
 
 KEY = "sk-operators-own-0123456789abcdef"
 ORG_KEY = "sk-of-the-org-fedcba9876543210"

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from code_desk import code_agent, run_of
 
-from nodes import REFUND_TASK, Api, House, clean_environment, eventually, fresh_house_in
 from pipelines.sandbox.held_folders import USED
 from pipelines.server.config.settings import load_settings
 from pipelines.server.service.housekeeping import would_prune
 from pipelines.storage.agents import code
 from pipelines.storage.database.connection import transaction
 from pipelines.storage.database.sqlite_store import SqliteStore
+from support.server_process import REFUND_TASK, Api, House, clean_environment, eventually, fresh_house_in
 
 LONG_AGO = time.time() - 100 * 86_400
 PART = b"x" * 300_000

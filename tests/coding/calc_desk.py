@@ -10,7 +10,7 @@ from typing import Any
 
 from cheating_agent import BROKEN, MENDED
 
-from nodes import Api, Row
+from support.server_process import Api, Row
 
 AGENT = Path(__file__).with_name("cheating_agent.py")
 HIDDEN = "from calc import add, double\n\n\ndef test_add():\n    assert add(2, 3) == 5\n\n\n"

@@ -9,7 +9,7 @@ import cheating_agent
 import pytest
 from calc_desk import SCENARIOS, cheated, prepare
 
-from nodes import Api, House, Row, house_in
+from support.server_process import Api, House, Row, house_in
 
 HONEST = ("mends_it", "does_nothing")
 HELPERS = ("put", "git", "in_package", "run")

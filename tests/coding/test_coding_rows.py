@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from atif_fields import check_atif
-from desk import TOOLS, answered
-from nodes import Api, House, Row, house_in
 from pipelines.server.config.settings import load_settings
 from pipelines.server.service.sandboxes import workspaces
+from support.atif_fields import check_atif
+from support.desk import TOOLS, answered
+from support.server_process import Api, House, Row, house_in
 
 PATIENCE_S = 300.0
 MOST_FILES, MOST_DIFF_KB = 40, 64

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nodes import Api, House, Row, house_in
+from support.server_process import Api, House, Row, house_in
 
 PATIENCE_S = 300.0
 SUM = "def total(xs):\n    return sum(xs[1:])\n"

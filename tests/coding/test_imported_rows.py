@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from swebench_rows import make_repositories
 
-from nodes import Api, Row, house_in
 from pipelines.cli.coding.repositories import seed_at
 from pipelines.core.coding.import_swebench import read_swebench_row
 from pipelines.core.coding.imported import ImportedTask
+from support.server_process import Api, Row, house_in
 
 PATIENCE_S = 600.0
 

@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from nodes import Api, Row, house_in
 from pipelines.cli.main import app
 from pipelines.core.coding.import_harbor import CONFIG
+from support.server_process import Api, Row, house_in
 
 PINNED = Path(__file__).with_name("public_tasks.txt")
 FETCH_S, PROVE_S = 180.0, 1_800.0

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from kept_workspaces import opened_workspaces
 from pipelines.core.coding.scenario import CodingScenario
 from pipelines.core.coding.scenario_values import Timeouts
 from pipelines.core.coding.scorers import CommandScorer
 from pipelines.engine.workspaces.prepare_workspace import WorkspaceFailed
 from pipelines.engine.workspaces.share_workspaces import WorkspaceLimits
+from support.coding_workspaces import opened_workspaces
 
 pytestmark = pytest.mark.anyio
 FETCH = "python3 -c \"import urllib.request as u; print(u.urlopen('{url}', timeout=10).read().decode())\""

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from kept_workspaces import opened_workspaces
 from pipelines.core.coding.scenario import CodingScenario, FilesSeed
 from pipelines.core.coding.scorers import CommandScorer
 from pipelines.engine.workspaces.prepare_workspace import ReadyWorkspace, WorkspaceFailed, Workspaces
 from pipelines.engine.workspaces.share_workspaces import ASKS_OF_A_RUN, MADE, NOT_SHARED
 from pipelines.sandbox.recipe import is_root
+from support.coding_workspaces import opened_workspaces
 
 pytestmark = pytest.mark.anyio
 takes_root = pytest.mark.skipif(not is_root(), reason="only root mounts an overlay")

@@ -13,10 +13,10 @@ from wrappers import TOKEN, Dispatch, GoodWrapper, Json, serving
 from pipelines.cli.agent.conformance import reply_problems
 from pipelines.cli.main import app
 from pipelines.odyssey.conformance import RULES
+from support.repository import DOCS, EXAMPLES
 
-ROOT = Path(__file__).parents[2]
-AGENT = ROOT / "examples" / "refund_agent" / "agent.json"
-TASKS = ROOT / "examples" / "refund_agent" / "tasks.csv"
+AGENT = EXAMPLES / "refund_agent" / "agent.json"
+TASKS = EXAMPLES / "refund_agent" / "tasks.csv"
 AUTH = ("--auth-header", f"Authorization: Bearer {TOKEN}")
 QUICK = ("--slow", "0.05")
 
@@ -172,7 +172,7 @@ def test_what_the_platform_would_drop_of_an_answer(answer: bytes, is_dropped: bo
 
 
 def test_the_page_explains_every_rule_in_the_words_of_the_kit():
-    page = (ROOT / "docs" / "reference" / "conformance.md").read_text()
+    page = (DOCS / "reference" / "conformance.md").read_text()
     sections = dict(re.findall(r"^### `([\w.]+)`\n(.*?)(?=^##|\Z)", page, re.MULTILINE | re.DOTALL))
     assert list(sections) == list(RULES)
     for name, rule in RULES.items():

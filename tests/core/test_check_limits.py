@@ -3,26 +3,25 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostile_values import CASES, ONES
 from pipelines.core.limits.check_limits import LONGEST_PATTERN, MOST_BACKTRACKED, pattern_size
 from pipelines.core.limits.json_schema import AND_MORE, MOST_PROBLEMS, CompiledSchema, schema_problems
 from pipelines.core.text.problems import Refused
 from pipelines.core.tools.tools_schema import MAX_VALUES, parse_tools_schema
+from support.costly_values import CASES, ONES
+from support.repository import TESTS
 
-TESTS = Path(__file__).parent.parent
 MEMORY = 2 * 2**30  # of which the interpreter and the values themselves take a good part
 SECONDS = 30  # of the processor for all cases: one of them took 21
 
 
 def test_hostile_values_are_answered_within_limits_of_memory_and_time():
     child = subprocess.run(
-        [sys.executable, TESTS / "hostile_values.py", str(MEMORY), str(SECONDS)],
+        [sys.executable, TESTS / "support" / "costly_values.py", str(MEMORY), str(SECONDS)],
         capture_output=True,
         text=True,
         check=False,

@@ -1,7 +1,6 @@
 """docs/reference/matchers.md: the table is complete and every example comes out as told."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -10,8 +9,8 @@ from pipelines.core.evals.scoring.observed import Observed
 from pipelines.core.evals.scoring.shift import shift
 from pipelines.core.matchers.matching import MATCHER_NAMES, check_expectation, matches, with_today
 from pipelines.core.text.json_text import loads
+from support.repository import DOCS
 
-DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "reference" / "matchers.md").read_text()
 EXAMPLES = [
     loads(text) for text in re.findall(r"^```json example\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)

@@ -2,12 +2,12 @@
 
 import ast
 import re
-from pathlib import Path
 
 import pytest
 
 from pipelines.core.text.json_text import InvalidJson, loads
 from pipelines.core.text.problems import Problem
+from support.repository import PACKAGE
 
 SAID = {
     "a predicate": (
@@ -41,7 +41,7 @@ def test_why_a_text_is_no_json_goes_into_a_sentence(text):
     assert re.search(r"column state( is|: .* (is|stands)) ", told)
 
 
-SOURCES = Path(__file__).parents[2] / "src" / "pipelines"
+SOURCES = PACKAGE
 
 
 def test_no_message_puts_a_reason_that_is_a_clause_behind_a_verb():

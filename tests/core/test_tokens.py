@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from issuer import MAKERS, SigningKey, encoded
 from pipelines.core.access.tokens import (
     PUBLIC_KEY_ALGORITHMS,
     LocalClaims,
@@ -24,6 +23,7 @@ from pipelines.core.access.tokens import (
 )
 from pipelines.wire import errors
 from pipelines.wire.names import Role
+from support.token_issuer import MAKERS, SigningKey, encoded
 
 KEY = SigningKey("k")
 KEYS = public_keys({"keys": [KEY.jwk]})

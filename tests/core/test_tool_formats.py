@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
@@ -10,6 +9,7 @@ from pipelines.core.text.problems import Refused
 from pipelines.core.tools.tool_annotations import HINTS, ToolAnnotations
 from pipelines.core.tools.tool_formats import ANTHROPIC, MCP, OPENAI
 from pipelines.core.tools.tools_schema import Tool, parse_tools_schema, tools_from_stored
+from support.repository import DOCS
 
 ORDER_ID = {"type": "object", "properties": {"order_id": {"type": "string"}}, "required": ["order_id"]}
 ORDER = {"type": "object", "properties": {"status": {"type": "string"}}}
@@ -302,7 +302,7 @@ def test_anthropic_as_its_library_has_it():
     assert set(types.ToolParam.__annotations__) <= known
 
 
-PAGE = Path(__file__).parents[2] / "docs/reference/tools-schema.md"
+PAGE = DOCS / "reference/tools-schema.md"
 
 
 def test_the_examples_of_the_reference_page_are_the_same_tool():

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from desk import DrivenRun, House
 from pipelines.core.calls.tool_call import Reply, ToolCall
 from pipelines.core.ledger.ledger import Add, Ledger
 from pipelines.core.simulation.simulator import Moment, Question, SimulatedReply, Simulator, Wait
@@ -19,6 +18,7 @@ from pipelines.engine.live.live_runs import LiveRun
 from pipelines.engine.live.question_runner import QuestionRunner
 from pipelines.storage.accounts.keys import hash_of
 from pipelines.wire.names import Source
+from support.desk import DrivenRun, House
 
 PATIENCE_S = 30  # only a test that fails waits this long
 

@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_live_runs import known, read_anew
 
-from desk import STATE, House, Row, answered, open_house, outage, refused
 from pipelines.core.simulation.simulator import Wait
 from pipelines.engine.calls import answer_tool_call
 from pipelines.engine.live.live_runs import LiveRuns
 from pipelines.engine.live.question_runner import QuestionRunner
 from pipelines.storage.accounts.keys import hash_of
 from pipelines.wire.errors import AskFailed, InternalError
+from support.desk import STATE, House, Row, answered, open_house, outage, refused
 
 pytestmark = pytest.mark.anyio
 ORDER = {"order_id": "4521"}

@@ -27,7 +27,7 @@ from pipelines.storage.database.database import Database
 from pipelines.storage.database.postgres_store import PostgresConnection, PostgresStore
 from pipelines.storage.database.store import Store
 from pipelines.wire.errors import CassetteMiss
-from private_postgres import Cluster
+from support.private_postgres import Cluster
 
 pytestmark = pytest.mark.anyio
 NOW = "2026-05-01T12:00:00.000000Z"

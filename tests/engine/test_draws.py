@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from test_live_runs import read_anew
 
-from desk import STATE, DrivenRun, House, Org, Row
+from support.desk import STATE, DrivenRun, House, Org, Row
 
 pytestmark = pytest.mark.anyio
 LUCK = {"trigger": "random", "tool": "get_order", "probability": 0.5, "error": {"code": 500, "message": "x"}}

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from desk import House, Org, answered, every_item, open_house
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.worlds import generate_rows
 from pipelines.engine.worlds.authors import AuthoredRows, RowsRequest, SessionBrief
@@ -16,6 +15,7 @@ from pipelines.engine.worlds.open_session import find_session
 from pipelines.processes.pool import JobFailed, TookTooMuch
 from pipelines.storage.tasks.seed_rows import NewRow
 from pipelines.storage.tasks.seed_sessions import SeedSession
+from support.desk import House, Org, answered, every_item, open_house
 
 pytestmark = pytest.mark.anyio
 Row = dict[str, Any]

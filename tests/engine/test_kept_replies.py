@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from asking import Caller, settled, told
 
-from desk import DrivenRun, House, Org, answered, refused
 from pipelines.core.calls import called_run, tool_call
 from pipelines.engine.live import live_runs
 from pipelines.engine.live.live_runs import LiveRun
 from pipelines.server.proxy.proxy_messages import hash_of
+from support.desk import DrivenRun, House, Org, answered, refused
 
 pytestmark = pytest.mark.anyio
 LARGE = "x" * 100_000

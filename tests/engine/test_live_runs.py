@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from desk import MEBIBYTE, STATE, DrivenRun, House, Org, open_house, outage, refused
 from pipelines.engine.live.live_runs import LiveRun
 from pipelines.storage.accounts.keys import hash_of
+from support.desk import MEBIBYTE, STATE, DrivenRun, House, Org, open_house, outage, refused
 
 pytestmark = pytest.mark.anyio
 

@@ -17,7 +17,7 @@ from pipelines.storage.database.database import Database
 from pipelines.storage.database.secret_box import SecretBox
 from pipelines.storage.database.sqlite_store import SqliteStore
 from pipelines.wire.errors import ModelFailed
-from played_provider import PlayedProvider, Reply, chat, played, question, responses
+from support.provider_api import PlayedProvider, Reply, chat, played, question, responses
 
 pytestmark = pytest.mark.anyio
 NOW = "2026-05-01T12:00:00.000000Z"

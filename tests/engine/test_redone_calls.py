@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from desk import DrivenRun, House, answered, refused
 from pipelines.core.simulation.build import PlannedSimulator
 from pipelines.storage.database.connection import Connection
+from support.desk import DrivenRun, House, answered, refused
 
 pytestmark = pytest.mark.anyio
 ORDER = {"order_id": "4521"}

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser
 
-from browsing import started_browser
-from traced_runs import traced as traced  # a server with runs, for whoever asks for it
+from support.browser import started_browser
+from support.sample_runs import traced as traced  # a server with runs, for whoever asks for it
 
 
 @pytest.fixture(scope="module")

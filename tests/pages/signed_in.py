@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx2
 
-from nodes import PATIENCE_S, Api
+from support.server_process import PATIENCE_S, Api
 
 
 class Signed:

@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import Browser
 from signed_in import Signed, as_viewer, signed_in, words
 
-from browsing import check_page, person
-from nodes import REFUND_TASK, Api, house_in
-from played_agents import played, refunds
+from support.browser import check_page, person
+from support.played_agents import played, refunds
+from support.server_process import REFUND_TASK, Api, house_in
 
 UNDECIDED = {key: value for key, value in REFUND_TASK.items() if key != "expected_state"}
 OFFER = "Accept this run as correct…"

@@ -9,11 +9,11 @@ import pytest
 from playwright.sync_api import Browser
 from signed_in import Signed, as_viewer, signed_in, words
 
-from browsing import check_page, person
-from desk import STATE, TOOLS, tool
-from nodes import Api, house_in
-from orders_service import SPEC
-from played_agents import PlayedAgent, played, refunds
+from support.browser import check_page, person
+from support.desk import STATE, TOOLS, tool
+from support.orders_service import SPEC
+from support.played_agents import PlayedAgent, played, refunds
+from support.server_process import Api, house_in
 
 HOSTILE = "<script>alert(1)</script>"
 BEHAVIOR = (

@@ -12,10 +12,10 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser, expect
 
-from browsing import check_page, person
-from nodes import REFUND_TASK, eventually
-from played_agents import PlayedAgent
-from ran_batches import HOSTILE, RanBatches, csrf_of, held_agent, ran_batches, signed_in
+from support.browser import check_page, person
+from support.played_agents import PlayedAgent
+from support.sample_batches import HOSTILE, RanBatches, csrf_of, held_agent, ran_batches, signed_in
+from support.server_process import REFUND_TASK, eventually
 
 #: As if somebody had gone to another tab, or come back.
 SEEN = """hidden => {

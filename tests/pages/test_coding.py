@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import Browser
 from signed_in import Signed, as_viewer, signed_in, words
 
-from browsing import check_page
-from browsing import person as visiting
-from nodes import Api, Row, house_in
+from support.browser import check_page
+from support.browser import person as visiting
+from support.server_process import Api, Row, house_in
 
 SCENARIO: Row = {
     "name": "greeting",

@@ -7,8 +7,8 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser, expect
 
-from browsing import check_page, person
-from traced_runs import Traced
+from support.browser import check_page, person
+from support.sample_runs import Traced
 
 
 @pytest.fixture(scope="module")

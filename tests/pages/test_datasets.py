@@ -5,18 +5,18 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html import unescape
-from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 from playwright.sync_api import Browser
 
-from browsing import check_page, person
-from nodes import Api, house_in
-from played_agents import played, refunds
+from support.browser import check_page, person
+from support.played_agents import played, refunds
+from support.repository import EXAMPLES
+from support.server_process import Api, house_in
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "refund_agent"
+EXAMPLE = EXAMPLES / "refund_agent"
 HOSTILE = "<script>alert(1)</script><b onmouseover=alert(2)>\"'`"
 BROKEN = (
     b"usr,Initial State,notes,failure_rules\n"

@@ -14,10 +14,10 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser, Page
 
-from browsing import check_page, person
-from nodes import Api, house_in
-from played_agents import Dispatch, PlayedAgent, played
-from pressed import EXPECTED, V1, ended_matrix, scenario, variation_of
+from support.browser import check_page, person
+from support.played_agents import Dispatch, PlayedAgent, played
+from support.pressure_matrix import EXPECTED, V1, ended_matrix, scenario, variation_of
+from support.server_process import Api, house_in
 
 HOSTILE = '<img src=x onerror="alert(1)"><script>alert(2)</script>'
 NAMES = (

@@ -9,9 +9,9 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser
 
-from browsing import check_page, person
-from nodes import Api, house_in
 from pipelines.web.assets import FOLDER, vendored
+from support.browser import check_page, person
+from support.server_process import Api, house_in
 
 
 @pytest.fixture(scope="module")

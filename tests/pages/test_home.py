@@ -14,11 +14,11 @@ import pytest
 from playwright.sync_api import Browser
 from signed_in import as_viewer, signed_in, words
 
-from browsing import check_page, person
-from nodes import REFUND_TASK, Api, clean_environment, house_in
 from pipelines.engine.agents.example_agent import FAILING_TASK
-from played_agents import played, refunds
 from ports import free_port
+from support.browser import check_page, person
+from support.played_agents import played, refunds
+from support.server_process import REFUND_TASK, Api, clean_environment, house_in
 
 
 @pytest.fixture(scope="module")

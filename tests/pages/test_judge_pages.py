@@ -8,11 +8,11 @@ from typing import Any
 import httpx2
 import pytest
 
-from judge_attacks import entry_for
-from nodes import Api, house_in
-from page_requests import sent, signed_in
 from pipelines.core.verdict.model_judge.rubric import PROMPT_VERSION
-from played_agents import Dispatch, played
+from support.judge_attacks import entry_for
+from support.page_requests import sent, signed_in
+from support.played_agents import Dispatch, played
+from support.server_process import Api, house_in
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 IDS = ("task_completion", "right_refusal", "tool_use")

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 
-from nodes import Api, house_in
-from page_requests import sent, signed_in
+from support.page_requests import sent, signed_in
+from support.server_process import Api, house_in
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 

@@ -9,10 +9,10 @@ import pytest
 from playwright.sync_api import Browser, expect
 from signed_in import Signed, signed_in, words
 
-from browsing import SHOTS, check_page, person
-from desk import AGENT
-from library_author import NOON, RULE, SCHEMA, SCRIPT, TOOLS
-from nodes import Api, eventually, house_in
+from support.browser import SHOTS, check_page, person
+from support.desk import AGENT
+from support.library_agent import NOON, RULE, SCHEMA, SCRIPT, TOOLS
+from support.server_process import Api, eventually, house_in
 
 FORM = {
     "name": "Library",

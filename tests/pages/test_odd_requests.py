@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from nodes import Api, house_in
-from page_requests import csrf_of, signed_in
+from support.page_requests import csrf_of, signed_in
+from support.server_process import Api, house_in
 
 
 @pytest.fixture(scope="module")

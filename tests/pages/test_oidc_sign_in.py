@@ -7,11 +7,11 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser, expect
 
-from issuer import AUDIENCE, Issuer, SigningKey, issuing
-from nodes import Api, house_in
 from pipelines.core.text.problems import Refused
 from pipelines.server.config.settings import load_settings
 from pipelines.server.oidc import Oidc
+from support.server_process import Api, house_in
+from support.token_issuer import AUDIENCE, Issuer, SigningKey, issuing
 
 CLIENT = "odyssey-pages"
 

@@ -11,13 +11,13 @@ import httpx2
 import pytest
 from fastapi.routing import APIRoute
 
-from nodes import REFUND_TASK, Api, house_in
-from page_requests import csrf_of, signed_in
 from pipelines.server.pages.app import MODULES
 from pipelines.storage.accounts.keys import add_key, add_org, new_key
 from pipelines.wire.names import Role
-from played_agents import Dispatch, played, refunds
-from pressed import MATRIX, V1, ended_matrix, scenario, variation_of, yields_to_authority
+from support.page_requests import csrf_of, signed_in
+from support.played_agents import Dispatch, played, refunds
+from support.pressure_matrix import MATRIX, V1, ended_matrix, scenario, variation_of, yields_to_authority
+from support.server_process import REFUND_TASK, Api, house_in
 
 MARK = "kestrelwood"  # in all that the first org has
 JUNK = ("\x00'\"<%{0}", "-1", "9" * 19, "²", "x" * 199)

@@ -9,11 +9,11 @@ import httpx2
 import pytest
 from starlette.routing import Route
 
-from nodes import Api, house_in
-from page_requests import csrf_of, signed_in
 from pipelines.server.app import App
 from pipelines.server.config.settings import load_settings
 from pipelines.server.pages.app import MODULES
+from support.page_requests import csrf_of, signed_in
+from support.server_process import Api, house_in
 
 #: Pages for whoever comes: where one signs in, and files that are nobody's.
 OPEN = ("/sign-in", "/ui/static/")

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import httpx2
 import pytest
 
-from browsing import Browser, check_page, person
-from given_verdicts import NOTES, PASSED, RULE, UNENFORCED, given_in, pending
-from nodes import REFUND_TASK, Api, house_in
 from pipelines.core.verdict.verdict import PendingReason
-from played_agents import played, refunds
-from ran_batches import signed_in
+from support.browser import Browser, check_page, person
+from support.played_agents import played, refunds
+from support.sample_batches import signed_in
+from support.sample_verdicts import NOTES, PASSED, RULE, UNENFORCED, given_in, pending
+from support.server_process import REFUND_TASK, Api, house_in
 
 NO_ORACLE = pending(PendingReason.NO_ORACLE, "No oracle says what completing this task means.")
 SAYS = "A rule of the task was not enforced, and the result depends on it."

@@ -10,9 +10,9 @@ import pytest
 from playwright.sync_api import Browser
 from signed_in import Signed, as_viewer, signed_in, words
 
-from browsing import check_page, person
-from desk import ORDER_ID, STATE, tool
-from nodes import Api, house_in
+from support.browser import check_page, person
+from support.desk import ORDER_ID, STATE, tool
+from support.server_process import Api, house_in
 
 UNCLEAR = tool("run_close", "Runs it.", ORDER_ID, ["order_id"])
 CLOSE = [

@@ -11,11 +11,11 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser
 
-from browsing import check_page, person, serious
-from nodes import REFUND_TASK, Api, house_in
 from pipelines.web.render import render
-from played_agents import Dispatch, does_nothing, played, refunds
-from pressed import MATRIX, V1, WITHOUT_TOOLS, ended_matrix, scenario, yields_to_authority
+from support.browser import check_page, person, serious
+from support.played_agents import Dispatch, does_nothing, played, refunds
+from support.pressure_matrix import MATRIX, V1, WITHOUT_TOOLS, ended_matrix, scenario, yields_to_authority
+from support.server_process import REFUND_TASK, Api, house_in
 
 CREDENTIAL = "sk-upstream-7Gq2mWx9LfTz4VbN"
 AUTH = "agent-door-5tR8yU2pQ7"

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
-from browsing import check_page, person
-from nodes import REFUND_TASK, Api, Row, eventually, house_in
-from page_requests import csrf_of, sent, signed_in
-from played_agents import Dispatch, played, refunds
-from pressed import MATRIX, V1, ended_matrix, scenario, variation_of, yields_to_authority
+from support.browser import check_page, person
+from support.page_requests import csrf_of, sent, signed_in
+from support.played_agents import Dispatch, played, refunds
+from support.pressure_matrix import MATRIX, V1, ended_matrix, scenario, variation_of, yields_to_authority
+from support.server_process import REFUND_TASK, Api, Row, eventually, house_in
 
 UNDECIDED = {key: value for key, value in REFUND_TASK.items() if key != "expected_state"}
 HOSTILE = '<script>alert(1)</script><a href="https://evil.example">Refund</a> order #4521'

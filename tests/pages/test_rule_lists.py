@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 from signed_in import Signed, signed_in, words
 
-from desk import STATE, TOOLS
-from nodes import Api, house_in
+from support.desk import STATE, TOOLS
+from support.server_process import Api, house_in
 
 HOSTILE = "<script>alert(1)</script>"
 OPEN = {

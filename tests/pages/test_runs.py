@@ -8,9 +8,9 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser
 
-from browsing import check_page, person
-from nodes import house_in
-from ran_batches import HOSTILE, TASKS, RanBatches, ran_batches, signed_in
+from support.browser import check_page, person
+from support.sample_batches import HOSTILE, TASKS, RanBatches, ran_batches, signed_in
+from support.server_process import house_in
 
 
 @pytest.fixture(scope="module")

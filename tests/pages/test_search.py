@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import Browser
 from signed_in import signed_in, words
 
-from browsing import check_page, person
-from nodes import Api, house_in
-from played_agents import played, refunds
+from support.browser import check_page, person
+from support.played_agents import played, refunds
+from support.server_process import Api, house_in
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,10 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser, expect
 
-from browsing import check_page, person
-from live_service import served
-from nodes import Api, house_in
-from page_requests import sent, signed_in
+from support.browser import check_page, person
+from support.page_requests import sent, signed_in
+from support.server_process import Api, house_in
+from support.tool_service import served
 
 RECORDED = b'{"tool": "ping", "arguments": {}, "response": "pong"}'
 HOSTILE = "<img src=x onerror=alert(1)>"

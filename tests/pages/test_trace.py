@@ -9,11 +9,11 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser, expect
 
-from browsing import check_page, person
-from desk import STATE
-from nodes import house_in
-from played_agents import played
-from traced_runs import EVIL, LONG, Traced, behave
+from support.browser import check_page, person
+from support.desk import STATE
+from support.played_agents import played
+from support.sample_runs import EVIL, LONG, Traced, behave
+from support.server_process import house_in
 
 
 @pytest.fixture(scope="module")

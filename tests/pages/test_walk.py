@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from nodes import house_in
+from support.repository import DOCS
+from support.server_process import house_in
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "howto" / "pages.md"
+PAGE = DOCS / "howto" / "pages.md"
 PATIENCE_MS = 90_000
 
 

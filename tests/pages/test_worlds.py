@@ -9,9 +9,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from signed_in import Signed, signed_in, words
 
-from browsing import check_page, person
-from desk import AGENT
-from nodes import Api, eventually, house_in
+from support.browser import check_page, person
+from support.desk import AGENT
+from support.server_process import Api, eventually, house_in
 
 HOSTILE = "<script>alert(1)</script><b onmouseover=alert(2)>\"'`"
 NOON = "2026-05-01T12:00:00Z"

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from desk import DrivenRun, House, Org, answered, refused
 from pipelines.wire.names import Role
-from reviewed import RIGHT, ended_matrix, scenario
+from support.desk import DrivenRun, House, Org, answered, refused
+from support.stored_matrix import RIGHT, ended_matrix, scenario
 
 pytestmark = pytest.mark.anyio
 Row = dict[str, Any]

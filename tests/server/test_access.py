@@ -10,9 +10,6 @@ from uuid import uuid4
 import httpx2
 import pytest
 
-from asked_models import let_answer
-from desk import AGENT, TASK, House, Org, Row, answered, every_item, open_house, refused
-from live_service import served
 from pipelines.core.models.model_question import Purpose
 from pipelines.core.tasks.seed_session import read_session_request
 from pipelines.server.app import App
@@ -24,6 +21,9 @@ from pipelines.storage.tasks.seed_sessions import add_session
 from pipelines.storage.tasks.texts import add_parts, named, slices_of
 from pipelines.storage.tasks.world_revisions import WorldRevision, add_revision
 from pipelines.wire.names import API_V1, PROXY_BASE, Role
+from support.desk import AGENT, TASK, House, Org, Row, answered, every_item, open_house, refused
+from support.scripted_models import let_answer
+from support.tool_service import served
 
 pytestmark = pytest.mark.anyio
 DOCUMENT: Row = App(load_settings({})).api.openapi()

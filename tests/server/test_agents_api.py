@@ -6,7 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from desk import AGENT, TOOLS, DrivenRun, House, Org, answered, every_item, refused
+from support.desk import AGENT, TOOLS, DrivenRun, House, Org, answered, every_item, refused
 
 pytestmark = pytest.mark.anyio
 SECRET = "Bearer s3cret-of-the-agent"

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from asked_models import let_answer
-from desk import ORDER_ID, STATE, House, Org, answered, refused, tool
 from pipelines.core.models.model_question import Failure, Purpose
 from pipelines.engine.simulation import read_sentences
 from pipelines.models.scripted import Scripted
+from support.desk import ORDER_ID, STATE, House, Org, answered, refused, tool
+from support.scripted_models import let_answer
 
 pytestmark = pytest.mark.anyio
 

@@ -12,8 +12,8 @@ import httpx2
 import pytest
 from starlette.requests import ClientDisconnect
 
-from desk import AGENT, MEBIBYTE, TASK, DrivenRun, House, Org, Row, answered, refused
 from pipelines.wire.names import PROXY_BASE
+from support.desk import AGENT, MEBIBYTE, TASK, DrivenRun, House, Org, Row, answered, refused
 
 pytestmark = pytest.mark.anyio
 JSON = {"content-type": "application/json"}

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from desk import House, Org, Row, answered, every_item, refused
 from pipelines.core.endpoints.endpoint_drift import StoredTool
 from pipelines.core.text.json_text import Json
 from pipelines.core.tools.live_tools import RECORD, DiscoveredTool, LiveCall, LiveCallFailed, LiveReply
@@ -19,6 +18,7 @@ from pipelines.storage.agents import cassettes as stored
 from pipelines.storage.agents import tool_endpoints
 from pipelines.storage.agents.tool_endpoints import ToolEndpoint
 from pipelines.wire.errors import Conflict
+from support.desk import House, Org, Row, answered, every_item, refused
 
 pytestmark = pytest.mark.anyio
 NOW = "2026-05-01T12:00:00.000000Z"

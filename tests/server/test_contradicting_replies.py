@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from desk import ORDER_ID, Org, answered, tool
+from support.desk import ORDER_ID, Org, answered, tool
 
 pytestmark = pytest.mark.anyio
 

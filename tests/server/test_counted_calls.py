@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from desk import AGENT, ORDER_ID, TOOLS, DrivenRun, Org, open_house, outage, refused, tool
+from support.desk import AGENT, ORDER_ID, TOOLS, DrivenRun, Org, open_house, outage, refused, tool
 
 pytestmark = pytest.mark.anyio
 ORDER = {"order_id": "4521"}

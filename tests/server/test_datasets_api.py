@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from desk import STATE, TASK, Org, Row, answered, every_item, open_house, outage, refused
 from pipelines.core.task_files.upload_warnings import MOST_READ
+from support.desk import STATE, TASK, Org, Row, answered, every_item, open_house, outage, refused
 
 pytestmark = pytest.mark.anyio
 

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import httpx2
 import pytest
 
-from desk import House, Org, Row, answered, client_of
 from pipelines.server.app import App
 from pipelines.server.config.settings import load_settings
 from pipelines.server.tokens import mint
 from pipelines.wire.names import API_V1, OTLP_TRACES, Role
+from support.desk import House, Org, Row, answered, client_of
 
 pytestmark = pytest.mark.anyio
 DOCUMENT: Row = App(load_settings({})).api.openapi()

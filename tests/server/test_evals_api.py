@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from desk import House, Org, answered, open_house, refused
 from pipelines.engine.evals import start_matrix
 from pipelines.wire.errors import NotFound
 from pipelines.wire.names import Role
-from played_agents import PlayedAgent, played
-from pressed import MATRIX, SCENARIO, V1, yields_to_authority
+from support.desk import House, Org, answered, open_house, refused
+from support.played_agents import PlayedAgent, played
+from support.pressure_matrix import MATRIX, SCENARIO, V1, yields_to_authority
 
 pytestmark = pytest.mark.anyio
 NOWHERE = {"endpoint_url": "http://127.0.0.1:9/dispatch", "tools_schema": []}

@@ -2,9 +2,9 @@
 
 import pytest
 
-from desk import House, answered
 from pipelines.engine.agents.example_agent import make_example
 from pipelines.wire.errors import CodeModeUnavailable
+from support.desk import House, answered
 
 pytestmark = pytest.mark.anyio
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from desk import Org, answered, refused
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.judge import judge
 from pipelines.engine.judging import judge_run
+from support.desk import Org, answered, refused
 
 pytestmark = pytest.mark.anyio
 Row = dict[str, Any]

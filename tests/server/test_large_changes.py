@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from desk import House, Org, answered, refused
 from pipelines.engine.batches import change_batch, open_batch
 from pipelines.engine.tasks import upload_tasks
 from pipelines.storage.database import database as database_module
 from pipelines.storage.database.connection import Connection, Cursor
 from pipelines.storage.tasks.texts import SLICE_CHARACTERS, SLICE_ROWS
 from pipelines.wire.errors import StorageUnavailable
+from support.desk import House, Org, answered, refused
 
 pytestmark = pytest.mark.anyio
 LONG = 300_000  # characters of a long input

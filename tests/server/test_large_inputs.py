@@ -8,8 +8,8 @@ import json
 
 import pytest
 
-from desk import AGENT, MEBIBYTE, STATE, TASK, Org, answered, refused
-from loop_watch import MOST_LAG_S, least_lag
+from support.desk import AGENT, MEBIBYTE, STATE, TASK, Org, answered, refused
+from support.loop_lag import MOST_LAG_S, least_lag
 
 pytestmark = pytest.mark.anyio
 

@@ -26,7 +26,7 @@ from twins import (
     twins,
 )
 
-from nodes import eventually
+from support.server_process import eventually
 
 WAYS = ["lean", "asgi"]
 HEALTH = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"

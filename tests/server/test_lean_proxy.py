@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twins import RULE, Served, TwinRun, Twins, blanked, converse, read_all, read_response, twins
 
-from desk import MEBIBYTE
 from pipelines.server.proxy.proxy import Proxy
 from pipelines.wire.names import PROXY_BASE
+from support.desk import MEBIBYTE
 
 Speak = Callable[[Served, list[bytes]], list[bytes]]
 ORDER = b'{"order_id":"4521"}'

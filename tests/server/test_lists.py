@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from desk import AGENT, STATE, TASK, Org, answered
+from support.desk import AGENT, STATE, TASK, Org, answered
 
 pytestmark = pytest.mark.anyio
 LONG = "word " * 30_000

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from desk import House, Org, Row, answered
-from live_service import Service, ServiceEndpoint, served
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.tools.live_tools import (
     RECORD,
@@ -20,6 +18,8 @@ from pipelines.core.tools.live_tools import (
 )
 from pipelines.engine.calls import live_hops
 from pipelines.engine.calls.live_hops import IDLE_S, KNOWN_S, LiveHops
+from support.desk import House, Org, Row, answered
+from support.tool_service import Service, ServiceEndpoint, served
 
 pytestmark = pytest.mark.anyio
 ENDPOINTS = "/api/tool-endpoints"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from desk import STATE, DrivenRun, House, Row, answered, open_house, outage
 from pipelines.core.tools.failure_rules import chance_of, draw
 from pipelines.storage.accounts.keys import hash_of
+from support.desk import STATE, DrivenRun, House, Row, answered, open_house, outage
 
 pytestmark = pytest.mark.anyio
 RUNS = 200

@@ -7,7 +7,7 @@ import httpx2
 import pytest
 from test_mcp import Client
 
-from desk import ORDER_ID, TOOLS, DrivenRun, House, Org, answered, outage, tool
+from support.desk import ORDER_ID, TOOLS, DrivenRun, House, Org, answered, outage, tool
 
 pytestmark = pytest.mark.anyio
 KNOWN = "Canary rule: only orders that there are can be closed."

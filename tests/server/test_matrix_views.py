@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from desk import House, answered, open_house
 from pipelines.engine.evals import show_matrix
 from pipelines.engine.evals.show_matrix import MatrixViews
 from pipelines.processes.pool import HelperProcesses
 from pipelines.wire.errors import NotFound
-from played_agents import played
-from pressed import SCENARIO, V1, yields_to_authority
+from support.desk import House, answered, open_house
+from support.played_agents import played
+from support.pressure_matrix import SCENARIO, V1, yields_to_authority
 
 pytestmark = pytest.mark.anyio
 

@@ -7,8 +7,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from desk import MEBIBYTE, STATE, TOOLS, DrivenRun, House, Org, outage, tool
 from pipelines.core.tools.mcp_messages import MAX_BATCH, client_of, session_of
+from support.desk import MEBIBYTE, STATE, TOOLS, DrivenRun, House, Org, outage, tool
 
 pytestmark = pytest.mark.anyio
 OLD, NEW = "2025-11-25", "2026-07-28"

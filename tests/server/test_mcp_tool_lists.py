@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from desk import House, Org, Row, answered, refused
+from support.desk import House, Org, Row, answered, refused
 
 pytestmark = pytest.mark.anyio
 NAMES = {"type": "array", "items": {"type": "string"}}

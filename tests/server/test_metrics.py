@@ -11,7 +11,6 @@ import httpx2
 import pytest
 from twins import Served, call_of, converse, twins
 
-from desk import House, Org, answered, open_house, outage, refused
 from pipelines import __version__
 from pipelines.core.limits.fair_slots import SlotHolder
 from pipelines.engine.platform import DISPATCHES
@@ -20,6 +19,7 @@ from pipelines.server.service import loop_lag
 from pipelines.server.service.loop_lag import LoopLag
 from pipelines.server.service.metrics import METRICS, Sample, written
 from pipelines.wire.names import PROXY_BASE, Role
+from support.desk import House, Org, answered, open_house, outage, refused
 
 pytestmark = pytest.mark.anyio
 SAMPLE = re.compile(r'(\w+)(\{(?:\w+="(?:[^"\\\n]|\\.)*",?)*\})? (\S+)')

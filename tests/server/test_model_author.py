@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
-from asked_models import OneModel, data_of, let_answer, outside_of
-from desk import House, Org, answered, every_item, open_house, refused
-from library_author import (
+from pipelines.core.models.model_question import Failure, ModelQuestion, Purpose
+from pipelines.models.recorded import read_cassette
+from pipelines.models.scripted import Scripted, ScriptedModel
+from pipelines.storage.database.connection import Connection
+from support.desk import House, Org, answered, every_item, open_house, refused
+from support.library_agent import (
     CHANGE,
     FOUND,
     GOOD,
@@ -27,10 +30,7 @@ from library_author import (
     row,
     tool,
 )
-from pipelines.core.models.model_question import Failure, ModelQuestion, Purpose
-from pipelines.models.recorded import read_cassette
-from pipelines.models.scripted import Scripted, ScriptedModel
-from pipelines.storage.database.connection import Connection
+from support.scripted_models import OneModel, data_of, let_answer, outside_of
 
 pytestmark = pytest.mark.anyio
 SESSIONS = "/api/seed-sessions"

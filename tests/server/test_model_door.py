@@ -11,8 +11,6 @@ from typing import Any
 import httpx2
 import pytest
 
-from desk import DrivenRun, House, open_house
-from model_upstream import METADATA_ADDRESS, PlayedModel, played_model
 from pipelines.core.code.redaction import Redaction
 from pipelines.core.models.model_upstreams import DEFAULT_CALLS, ModelUpstream
 from pipelines.engine.code.run_code import Visitor
@@ -25,6 +23,8 @@ from pipelines.server.proxy.sandbox_connection import RunDoor
 from pipelines.server.proxy.sandbox_model_rules import PASSED_ON
 from pipelines.server.proxy.sandbox_models import ModelDoor
 from pipelines.storage.accounts.keys import hash_of
+from support.desk import DrivenRun, House, open_house
+from support.model_api import METADATA_ADDRESS, PlayedModel, played_model
 
 pytestmark = pytest.mark.anyio
 KEY = "sk-operators-own-0123456789abcdef"

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from desk import TASK, House, Org, Row, answered, open_house, refused
-from judge_attacks import ATTACKS, answer_with, data_of, entry_for, obedient
-from judged_runs import A_JUDGE, OPEN, ask_of, changed, decided, driven, judge, open_run, verdicts_of
 from pipelines.core.models.model_question import Failure
 from pipelines.core.verdict.model_judge.rubric import PROMPT_VERSION
 from pipelines.engine.judging import judge_by_model
 from pipelines.engine.model_calls.ask_models import Models
 from pipelines.engine.runs import open_run as runs_by_hand
 from pipelines.models.scripted import Scripted, ScriptedModel
-from played_agents import Dispatch, played
+from support.desk import TASK, House, Org, Row, answered, open_house, refused
+from support.judge_attacks import ATTACKS, answer_with, data_of, entry_for, obedient
+from support.judge_models import A_JUDGE, OPEN, ask_of, changed, decided, driven, judge, open_run, verdicts_of
+from support.played_agents import Dispatch, played
 
 pytestmark = pytest.mark.anyio
 

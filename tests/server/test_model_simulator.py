@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from asked_models import data_of, let_answer, saying
-from desk import ORDER_ID, STATE, House, Org, answered, open_house, outage, tool
 from pipelines.core.models.model_question import Failure
 from pipelines.models.scripted import Scripted
+from support.desk import ORDER_ID, STATE, House, Org, answered, open_house, outage, tool
+from support.scripted_models import data_of, let_answer, saying
 
 pytestmark = pytest.mark.anyio
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from desk import House, answered, open_house, refused
 from pipelines.core.models.model_question import ModelMessage, ModelQuestion, Purpose
 from pipelines.engine.model_calls.ask_models import Asker
 from pipelines.wire.errors import ModelFailed
 from pipelines.wire.names import Role
+from support.desk import House, answered, open_house, refused
 
 pytestmark = pytest.mark.anyio
 SCRIPT = """

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
-from schemathesis.checks import not_a_server_error
+from schemathesis.checks import load_all_checks, not_a_server_error
+from schemathesis.pytest.lazy import get_all_tests
 from schemathesis.python import asgi
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
@@ -20,16 +21,18 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from desk import TOOLS, open_house
-from documented import closed
 from pipelines.server.app import App
 from pipelines.server.config.settings import load_settings
 from pipelines.wire.names import PROXY_BASE, TraceEventType
+from support.closed_document import closed
+from support.desk import TOOLS, open_house
 
 # A batch that was asked for runs on threads of its own, which draw chance while hypothesis is drawing too.
 pytestmark = pytest.mark.filterwarnings("ignore:Do not use the .random. module inside strategies")
 #: Closed: an answer with a field that the document does not name is a failure, too.
-SCHEMA = schemathesis.openapi.from_dict(closed(App(load_settings({})).api.openapi()))
+DOCUMENT = closed(App(load_settings({})).api.openapi())
+SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
+OPERATIONS = [f"{method.upper()} {path}" for path, methods in DOCUMENT["paths"].items() for method in methods]
 CHECKS = [
     not_a_server_error,
     status_code_conformance,
@@ -122,14 +125,23 @@ BOUNDED = settings(
 )
 
 
-@SCHEMA.parametrize()
-@BOUNDED
-def test_every_operation_keeps_to_its_document(case: Any, served: Served) -> None:
-    exchange(case, served)
+def exchange_all(operation: str, served: Served, how_many: settings) -> None:
+    """`SCHEMA.parametrize` would make the requests of all operations in each process that collects tests, which
+    takes ten seconds; here an operation's are made when its test runs."""
+    load_all_checks()
+    [made] = get_all_tests(
+        schema=SCHEMA.include(name=operation), test_func=exchange, settings=how_many, given_kwargs=None
+    )
+    _, test = made.ok()
+    test(served=served)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_every_operation_keeps_to_its_document(operation: str, served: Served) -> None:
+    exchange_all(operation, served, BOUNDED)
 
 
 @pytest.mark.slow
-@SCHEMA.parametrize()
-@settings(BOUNDED, max_examples=200)
-def test_every_operation_keeps_to_its_document_for_long(case: Any, served: Served) -> None:
-    exchange(case, served)
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_every_operation_keeps_to_its_document_for_long(operation: str, served: Served) -> None:
+    exchange_all(operation, served, settings(BOUNDED, max_examples=200))

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from loop_watch import MOST_LAG_S, least_lag
 from pipelines.server.app import App
 from pipelines.server.config.settings import load_settings
 from pipelines.server.openapi import Written
+from support.loop_lag import MOST_LAG_S, least_lag
 
 #: A generated client's functions are called so: a name here is never given to something else.
 OPERATION_IDS = re.findall(r"\w+", """

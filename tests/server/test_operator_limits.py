@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from desk import TASK, answered, open_house
+from support.desk import TASK, answered, open_house
 
 pytestmark = pytest.mark.anyio
 SCENARIO = {

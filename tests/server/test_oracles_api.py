@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from desk import STATE, TASK, DrivenRun, House, Org, answered, refused
 from pipelines.core.calls.run_moment import seed_name
 from pipelines.engine.find import find_run
 from pipelines.wire.names import Role
-from reviewed import RIGHT, ended_matrix, scenario
+from support.desk import STATE, TASK, DrivenRun, House, Org, answered, refused
+from support.stored_matrix import RIGHT, ended_matrix, scenario
 
 pytestmark = pytest.mark.anyio
 Row = dict[str, Any]

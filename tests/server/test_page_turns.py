@@ -8,9 +8,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from desk import House, Org
 from pipelines.server.pages import page
 from pipelines.server.pages.app import RENDERED_AT_ONCE
+from support.desk import House, Org
 
 pytestmark = pytest.mark.anyio
 PATIENCE_S = 60.0  # only a test that fails waits so long

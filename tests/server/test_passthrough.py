@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from desk import DrivenRun, Org, Row, answered, refused
-from orders_service import OrdersService, orders_service
+from support.desk import DrivenRun, Org, Row, answered, refused
+from support.orders_service import OrdersService, orders_service
 
 pytestmark = pytest.mark.anyio
 ENDPOINTS = "/api/tool-endpoints"

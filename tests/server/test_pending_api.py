@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from desk import House, Org, answered, every_item, refused
-from given_verdicts import NOTES, PASSED, UNENFORCED, give, give_as_of_the_grader_before, pending
 from pipelines.core.verdict.verdict import PendingReason, Verdict
 from pipelines.storage.database.connection import Connection
+from support.desk import House, Org, answered, every_item, refused
+from support.sample_verdicts import NOTES, PASSED, UNENFORCED, give, give_as_of_the_grader_before, pending
 
 pytestmark = pytest.mark.anyio
 Row = dict[str, Any]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from desk import ORDER_ID, Org, answered, tool
+from support.desk import ORDER_ID, Org, answered, tool
 
 pytestmark = pytest.mark.anyio
 GOOD = [{"find": {"as": "order", "in": "order", "id": "args.order_id"}}, {"return": "order"}]

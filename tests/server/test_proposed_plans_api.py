@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from asked_models import let_answer
-from desk import ORDER_ID, STATE, House, Org, answered, refused, tool
 from pipelines.core.models.model_question import Purpose
 from pipelines.engine.live.time_limit import has_time
 from pipelines.engine.simulation import propose_plans
 from pipelines.models.scripted import Scripted
+from support.desk import ORDER_ID, STATE, House, Org, answered, refused, tool
+from support.scripted_models import let_answer
 
 pytestmark = pytest.mark.anyio
 

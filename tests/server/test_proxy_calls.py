@@ -9,7 +9,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from desk import (
+from pipelines.wire.names import PROXY_BASE
+from support.costly_values import as_arguments
+from support.desk import (
     AGENT,
     MEBIBYTE,
     STATE,
@@ -24,8 +26,6 @@ from desk import (
     refused,
     tool,
 )
-from hostile_values import as_arguments
-from pipelines.wire.names import PROXY_BASE
 
 pytestmark = pytest.mark.anyio
 ORDER = {"order_id": "4521"}

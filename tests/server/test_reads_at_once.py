@@ -7,8 +7,8 @@ import pytest
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
-from desk import TASK, House, Org
 from pipelines.storage.database.database import WORKS_FOR
+from support.desk import TASK, House, Org
 
 pytestmark = pytest.mark.anyio
 QUERIES = (

@@ -2,8 +2,8 @@
 
 import pytest
 
-from desk import House, answered
 from pipelines.core.agents.agent_response_schema import RESPONSE_SCHEMA
+from support.desk import House, answered
 
 pytestmark = pytest.mark.anyio
 

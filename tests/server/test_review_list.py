@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from desk import House, Org, answered, every_item
 from pipelines.engine.find import find_run
 from pipelines.engine.judging import judge_run
 from pipelines.engine.platform import JUDGES
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.runs.runs import NEEDS_REVIEW
 from pipelines.storage.tasks.texts import add_parts, named, slices_of
+from support.desk import House, Org, answered, every_item
 
 pytestmark = pytest.mark.anyio
 ORACLE = {"expected_outcome": "completion", "expected_state": {"order.4521.status": "refunded"}}

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from desk import House, Org, answered, every_item, open_house, refused
 from pipelines.core.evals.reviews.review import LEASE_S
 from pipelines.engine.review_leases import ReviewLeases
 from pipelines.engine.reviews.decide_reviews import give_verdict
@@ -14,7 +13,8 @@ from pipelines.engine.reviews.flag_reviews import flag_ended_matrices
 from pipelines.engine.reviews.read_reviews import Caller
 from pipelines.storage.evals import review_marks
 from pipelines.wire.names import Role
-from reviewed import PRESSURE, RIGHT, WRONG, StoredMatrix, ended_matrix, scenario
+from support.desk import House, Org, answered, every_item, open_house, refused
+from support.stored_matrix import PRESSURE, RIGHT, WRONG, StoredMatrix, ended_matrix, scenario
 
 pytestmark = pytest.mark.anyio
 Row = dict[str, Any]

@@ -6,10 +6,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from desk import House, Org, answered
 from pipelines.server.service import batch_watches
 from pipelines.storage.runs.batches import add_batch, finish_batch
 from pipelines.wire.names import Role
+from support.desk import House, Org, answered
 
 pytestmark = pytest.mark.anyio
 

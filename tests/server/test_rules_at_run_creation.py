@@ -2,7 +2,7 @@
 
 import pytest
 
-from desk import STATE, Org, Row
+from support.desk import STATE, Org, Row
 
 pytestmark = pytest.mark.anyio
 

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from desk import AGENT, STATE, TASK, TOOLS, House, Org, Row, answered, refused
-from loop_watch import MOST_LAG_S, least_lag
 from pipelines.core.simulation.build import PlannedSimulator
 from pipelines.storage.agents.agents import agent_by_id
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.runs.runs import run_by_id
+from support.desk import AGENT, STATE, TASK, TOOLS, House, Org, Row, answered, refused
+from support.loop_lag import MOST_LAG_S, least_lag
 
 pytestmark = pytest.mark.anyio
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from atif_fields import check_atif
-from desk import DrivenRun, House, Org, answered, outage, refused
+from support.atif_fields import check_atif
+from support.desk import DrivenRun, House, Org, answered, outage, refused
 
 pytestmark = pytest.mark.anyio
 

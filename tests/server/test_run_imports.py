@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from desk import STATE, House, Org, Row, answered, every_item, open_house, refused
 from pipelines.engine.batches import import_runs, store_recorded
 from pipelines.storage.runs import recorded_runs
 from pipelines.storage.tasks import texts
-from private_postgres import Cluster
+from support.desk import STATE, House, Org, Row, answered, every_item, open_house, refused
+from support.private_postgres import Cluster
 
 pytestmark = pytest.mark.anyio
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from desk import House, Org, answered, every_item, refused
 from pipelines.wire.names import Role
-from reviewed import RIGHT, ended_matrix, scenario
+from support.desk import House, Org, answered, every_item, refused
+from support.stored_matrix import RIGHT, ended_matrix, scenario
 
 pytestmark = pytest.mark.anyio
 Row = dict[str, Any]

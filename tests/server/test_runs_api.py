@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from desk import STATE, TASK, DrivenRun, House, Org, Row, answered, every_item, outage, refused, tool
+from support.desk import STATE, TASK, DrivenRun, House, Org, Row, answered, every_item, outage, refused, tool
 
 pytestmark = pytest.mark.anyio
 ORDER = {"order_id": "4521"}

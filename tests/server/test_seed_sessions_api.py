@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from desk import Org, answered, every_item, refused
 from pipelines.engine.worlds.prune_sessions import prune_sessions
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.tasks.texts import text_size
+from support.desk import Org, answered, every_item, refused
 
 pytestmark = pytest.mark.anyio
 Row = dict[str, Any]

@@ -5,8 +5,8 @@ import re
 import httpx2
 import pytest
 
-from desk import House, Org
 from pipelines.storage.runs.batches import add_batch
+from support.desk import House, Org
 
 pytestmark = pytest.mark.anyio
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from twins import PATIENCE_S, Served, Twins, auth, blanked, call_of, read_all, read_response, twins
 
-from nodes import eventually
 from pipelines.server.http.bounded_protocol import MAX_AHEAD, PIECE_BYTES
+from support.server_process import eventually
 
 WAYS = ["lean", "asgi"]
 HEALTH = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"

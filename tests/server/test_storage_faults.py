@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from desk import AGENT, STATE, DrivenRun, House, Org, answered, outage, refused
+from support.desk import AGENT, STATE, DrivenRun, House, Org, answered, outage, refused
 
 pytestmark = [pytest.mark.anyio, pytest.mark.fault]
 NOTE = {"order_id": "7001", "text": "hello"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from desk import TASK, Org, answered
+from support.desk import TASK, Org, answered
 
 pytestmark = pytest.mark.anyio
 ROWS = [TASK | {"user": f"Refund {n}."} for n in range(3)]

@@ -13,10 +13,10 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 
-from desk import MEBIBYTE, House, Org, answered, every_item, open_house, refused
-from loop_watch import MOST_LAG_S, least_lag
 from pipelines.engine.evals.ingest_spans import prune_spans
 from pipelines.wire.names import Role
+from support.desk import MEBIBYTE, House, Org, answered, every_item, open_house, refused
+from support.loop_lag import MOST_LAG_S, least_lag
 
 pytestmark = pytest.mark.anyio
 

@@ -9,13 +9,13 @@ import httpx2
 import jwt
 import pytest
 
-from desk import House, Row, answered, client_of, open_house, refused
-from issuer import AUDIENCE, Issuer, encoded, issuing
 from pipelines.core.text.problems import Refused
 from pipelines.server.config.settings import load_settings
 from pipelines.server.tokens import mint, signing_key
 from pipelines.storage.database.secret_box import decoded_key
 from pipelines.wire.names import Role
+from support.desk import House, Row, answered, client_of, open_house, refused
+from support.token_issuer import AUDIENCE, Issuer, encoded, issuing
 
 pytestmark = pytest.mark.anyio
 WHO = "/api/v1/whoami"

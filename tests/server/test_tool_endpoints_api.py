@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from desk import MEBIBYTE, TASK, TOOLS, House, Org, Row, answered, every_item, refused
-from live_service import Service, ServiceEndpoint, listed, served
-from loop_watch import MOST_LAG_S, least_lag
 from pipelines.core.tools.live_tools import Discovery
 from pipelines.engine.batches.finish_changes import finish_changes
 from pipelines.engine.endpoints import discover_endpoint, manage_endpoints
+from support.desk import MEBIBYTE, TASK, TOOLS, House, Org, Row, answered, every_item, refused
+from support.loop_lag import MOST_LAG_S, least_lag
+from support.tool_service import Service, ServiceEndpoint, listed, served
 
 pytestmark = pytest.mark.anyio
 ENDPOINTS = "/api/tool-endpoints"

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from desk import MEBIBYTE, DrivenRun, House, answered, open_house, refused
 from pipelines.wire.names import TraceEventType
+from support.desk import MEBIBYTE, DrivenRun, House, answered, open_house, refused
 
 pytestmark = pytest.mark.anyio
 

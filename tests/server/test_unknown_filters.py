@@ -7,10 +7,10 @@ from typing import NamedTuple
 import httpx2
 import pytest
 
-from desk import House, Org, Row, answered, refused
 from pipelines.server.app import App
 from pipelines.server.config.settings import load_settings
 from pipelines.wire.names import PROXY_BASE
+from support.desk import House, Org, Row, answered, refused
 
 pytestmark = pytest.mark.anyio
 DOCUMENT: Row = App(load_settings({})).api.openapi()

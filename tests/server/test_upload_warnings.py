@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from desk import STATE, Org, Row, answered
+from support.desk import STATE, Org, Row, answered
 
 pytestmark = pytest.mark.anyio
 

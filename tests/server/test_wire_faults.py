@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 import pytest
 from twins import PATIENCE_S, HeldAnswers, Served, Twins, call_of, read_all, read_response, twins
 
-from desk import Org, Row
-from nodes import eventually
 from pipelines.core.calls.tool_call import Reply, ToolCall
 from pipelines.core.tools.failure_rules import WireFault
 from pipelines.engine.calls.answer_tool_call import ToolCallAnswerer
 from pipelines.engine.live.live_runs import LiveRun
 from pipelines.server.proxy.proxy import Proxy
+from support.desk import Org, Row
+from support.server_process import eventually
 
 pytestmark = pytest.mark.fault
 

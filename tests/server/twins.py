@@ -17,7 +17,6 @@ from typing import Any, NamedTuple, TypeVar
 import uvicorn
 import uvloop
 
-from desk import ORDER_ID, STATE, TASK, TOOLS, Row, open_house, outage, tool
 from pipelines.cli.host.up import server_config
 from pipelines.core.calls.tool_call import ToolCall
 from pipelines.engine.calls.answer_tool_call import ToolCallAnswerer
@@ -27,6 +26,7 @@ from pipelines.server.config.settings import load_settings
 from pipelines.server.http.http_protocol import OneWriteProtocol
 from pipelines.server.proxy.fast_proxy import LeanProxyProtocol
 from pipelines.storage.database.trace_rows import log_of_run
+from support.desk import ORDER_ID, STATE, TASK, TOOLS, Row, open_house, outage, tool
 
 T = TypeVar("T")
 PATIENCE_S = 20

@@ -13,7 +13,7 @@ from pipelines.storage.database.database import Database
 from pipelines.storage.database.store import Store
 from pipelines.storage.runs.model_exchanges import NewExchange, add_exchange
 from pipelines.storage.tasks import datasets
-from private_postgres import Cluster, cluster
+from support.private_postgres import Cluster, cluster
 
 pytestmark = pytest.mark.anyio
 NOW = "2026-05-01T12:00:00.000000Z"

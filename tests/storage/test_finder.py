@@ -2,8 +2,8 @@
 
 import pytest
 
-from desk import House
 from pipelines.storage.lists.finder import find
+from support.desk import House
 
 pytestmark = pytest.mark.anyio
 

@@ -15,7 +15,7 @@ from pipelines.storage.tasks.datasets import add_dataset
 from pipelines.storage.tasks.seed_rows import NewRow, SeedBucket
 from pipelines.storage.tasks.texts import named
 from pipelines.storage.tasks.world_revisions import WorldRevision
-from private_postgres import Cluster, cluster
+from support.private_postgres import Cluster, cluster
 
 pytestmark = pytest.mark.anyio
 NOW, LATER = "2026-05-01T12:00:00.000000Z", "2026-05-01T13:00:00.000000Z"

@@ -2,15 +2,15 @@
 
 import json
 import re
-from pathlib import Path
 
 from eval_samples import SEED_EXAMPLE
 
 from pipelines.core.evals.scenarios.scenario import FIELDS, read_scenario
 from pipelines.core.evals.scenarios.scenario_file import read_scenario_file
 from pipelines.core.evals.scenarios.variation import BUILTIN, PLACEHOLDERS, read_variation
+from support.repository import DOCS
 
-PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "evals.md").read_text()
+PAGE = (DOCS / "reference" / "evals.md").read_text()
 
 
 def blocks(language: str) -> list[str]:

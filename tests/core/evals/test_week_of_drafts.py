@@ -4,11 +4,11 @@ import json
 from typing import Any
 
 import pytest
-
-from made_traffic import FIRST_WEEK, Trade, is_worth_keeping, lines_of, spans_of_week
-from pipelines.core.evals.telemetry.drafts import draft_parts
 from second_week import SECOND_WEEK
 from third_week import THIRD_WEEK
+
+from pipelines.core.evals.telemetry.drafts import draft_parts
+from support.agent_traffic import FIRST_WEEK, Trade, is_worth_keeping, lines_of, spans_of_week
 
 SKILLS = {trade.skill for trade in FIRST_WEEK}
 

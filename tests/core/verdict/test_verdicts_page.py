@@ -1,7 +1,6 @@
 """docs/howto/verdicts.md and docs/reference/oracles.md: JSON examples are run, and lists are complete."""
 
 import re
-from pathlib import Path
 
 import pytest
 from verdict_cases import tool
@@ -18,8 +17,8 @@ from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.lint.lint import lint_seed
 from pipelines.core.verdict.verdict import FailureMode, Outcome, PendingReason, ScoreName
+from support.repository import DOCS
 
-DOCS = Path(__file__).parents[3] / "docs"
 PAGE = (DOCS / "howto" / "verdicts.md").read_text()
 ORACLES = (DOCS / "reference" / "oracles.md").read_text()
 BLOCKS = re.findall(r"^```json (\w+)\n(.*?)^```", ORACLES, re.MULTILINE | re.DOTALL)

@@ -8,13 +8,13 @@ from typing import Any
 
 import httpx2
 
-from migrated import migrated_sqlite
 from pipelines.engine.platform import Platform
 from pipelines.server.app import App
 from pipelines.server.config.settings import Settings, load_settings
 from pipelines.server.service.first_start import prepare
 from pipelines.storage.accounts.keys import add_key, add_org, new_key
 from pipelines.wire.names import PROXY_BASE, Role
+from support.migrated_database import migrated_sqlite
 
 Row = dict[str, Any]
 MEBIBYTE = 1024 * 1024

@@ -29,8 +29,7 @@ ONES = [1] * (MEBIBYTE // 2 - 10)
 EMPTY = [{}] * (MEBIBYTE // 3 - 10)
 LETTERS = "a" * (MEBIBYTE - 100)
 KEYS = {f"{at:x}": 1 for at in range(100_000)}
-_chance = random.Random(1)
-BITS = "".join(_chance.choice("01") for _ in range(MEBIBYTE - 100))
+BITS = f"{random.Random(1).getrandbits(MEBIBYTE - 100):0{MEBIBYTE - 100}b}"
 _NODE = {"$ref": "#/$defs/node"}
 _TREE = [{"type": "array", "items": _NODE, "minItems": 3}, {"type": "array", "items": _NODE}, {"maxItems": 0}]
 

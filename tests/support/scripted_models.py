@@ -5,11 +5,11 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from desk import House
 from pipelines.core.models.model_question import ModelQuestion, Purpose
 from pipelines.engine.model_calls.ask_models import Models
 from pipelines.models.client import ModelClient
 from pipelines.models.scripted import Scripted, ScriptedModel
+from support.desk import House
 
 Json = Any
 

@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 import httpx2
 
-from desk import AGENT, STATE, answered
-from warm_process import WarmProcess
+from support.desk import AGENT, STATE, answered
+from support.warm_process import WarmProcess
 
 Row = dict[str, Any]
 T = TypeVar("T")

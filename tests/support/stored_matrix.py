@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from desk import House, Org
 from pipelines.core.evals.matrix.report import CellRuns, RowRuns, RunOutput, matrix_report
 from pipelines.core.evals.matrix.report_input import ReportVariation
 from pipelines.core.evals.scenarios.scenario import Scenario
@@ -19,6 +18,7 @@ from pipelines.storage.runs.runs import Ending, PendingRun
 from pipelines.storage.tasks import datasets, texts
 from pipelines.storage.tasks.texts import named
 from pipelines.wire.names import RunStatus
+from support.desk import House, Org
 
 Row = dict[str, Any]
 #: The seed's own example.

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from desk import STATE, outage
-from nodes import Api, house_in
-from played_agents import Dispatch, played
+from support.desk import STATE, outage
+from support.played_agents import Dispatch, played
+from support.server_process import Api, house_in
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 EVIL_LINK = '<a href="javascript:alert(3)">click</a> javascript:alert(4) https://evil.example/x'

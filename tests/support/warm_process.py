@@ -20,7 +20,7 @@ from typing import IO, Any
 
 #: Not the commands themselves: their consoles take width and colour from the environment they are made in.
 IMPORTED = ["pipelines.server.app", "uvicorn", "uvloop", "typer", "rich.console", "rich.live", "rich.table"]
-TESTS = str(Path(__file__).parent)
+TESTS = str(Path(__file__).parents[1])
 
 
 class _Handed:

@@ -1,6 +1,6 @@
 """A second week of other agents, written after drafts of the first one were finished."""
 
-from made_traffic import Trade, prose
+from support.agent_traffic import Trade, prose
 
 SECOND_WEEK = [
     Trade(

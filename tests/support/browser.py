@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nodes import Api
+from support.server_process import Api
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 

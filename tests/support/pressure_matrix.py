@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from nodes import PATIENCE_S, Api, Row, eventually
-from played_agents import Dispatch
+from support.played_agents import Dispatch
+from support.server_process import PATIENCE_S, Api, Row, eventually
 
 V1 = "/api/v1/eval"
 #: Verbatim, from the eval library's page.

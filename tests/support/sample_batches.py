@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import httpx2
 
-from desk import STATE, outage
-from nodes import Api, Row, house_in
-from played_agents import Dispatch, PlayedAgent, played
+from support.desk import STATE, outage
+from support.played_agents import Dispatch, PlayedAgent, played
+from support.server_process import Api, Row, house_in
 
 HOSTILE = '<img src=x onerror="document.title=1"><script>document.title="owned"</script>'
 

@@ -3,7 +3,7 @@
 One change came of it: fields of many values are compared value by value.
 """
 
-from made_traffic import Trade, prose
+from support.agent_traffic import Trade, prose
 
 CITIES = [f"city-{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(40)]
 

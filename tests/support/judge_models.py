@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from desk import DrivenRun, House, Org, Row, answered
-from judge_attacks import answer_with
 from pipelines.core.models.model_question import ModelQuestion, Purpose
 from pipelines.engine.model_calls.ask_models import Models
 from pipelines.models.client import ModelClient
 from pipelines.models.scripted import Scripted, ScriptedModel
+from support.desk import DrivenRun, House, Org, Row, answered
+from support.judge_attacks import answer_with
 
 OPEN = "Write something kind about order 4521."  # no oracle, and no question: only a reader can tell
 A_JUDGE = "scripted:a"
