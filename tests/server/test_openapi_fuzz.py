@@ -126,8 +126,8 @@ BOUNDED = settings(
 
 
 def exchange_all(operation: str, served: Served, how_many: settings) -> None:
-    """`SCHEMA.parametrize` would make the requests of all operations in each process that collects tests, which
-    takes ten seconds; here an operation's are made when its test runs."""
+    """`SCHEMA.parametrize` would make all requests in each process that collects tests, which
+    is ten seconds; here an operation's are made when its test runs."""
     load_all_checks()
     [made] = get_all_tests(
         schema=SCHEMA.include(name=operation), test_func=exchange, settings=how_many, given_kwargs=None
