@@ -6,13 +6,13 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scored_outputs import AS_EXPECTED, CONTRACT, PROCEEDS, flickering, output, text
 
 from pipelines.core.evals.matrix.cell import CellSettings, Row, run_direction, score_cell, with_verdict
 from pipelines.core.evals.matrix.cell_record import RiskLevel
 from pipelines.core.evals.scenarios.contract import Contract
 from pipelines.core.evals.scoring.observed import EMPTY, Observed
 from pipelines.core.evals.scoring.shift import shift
+from support.scored_outputs import AS_EXPECTED, CONTRACT, PROCEEDS, flickering, output, text
 
 MEDIUM = output(priority="medium")  # 0.067 from what is expected
 NO_PLAN = output(include_rollback_plan=False)  # 0.2

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sample_report import SETTINGS, cell, rate, scenario
 
 from pipelines.core.evals.heatmap.cell_words import cell_sentences, percent_or_less
 from pipelines.core.evals.matrix.cell_fields import MOST_VALUES, fields_of_cell
 from pipelines.core.evals.scenarios.contract import Contract
 from pipelines.core.evals.scoring.observed import Observed
+from support.sample_report import SETTINGS, cell, rate, scenario
 
 ROW = scenario("scn_1", "Scenario")
 

@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
-from sample_report import cell, rate, report_of, scenario
 
 from pipelines.core.evals.matrix.compare_matrices import compare_reports
 from pipelines.core.evals.matrix.resampling import sign_flip_p
 from pipelines.core.text.statistics import exact_mcnemar, fisher_exact
+from support.sample_report import cell, rate, report_of, scenario
 
 V = "time_pressure"
 

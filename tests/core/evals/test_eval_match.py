@@ -1,11 +1,11 @@
 """Match: subset and exact, matchers, prohibited outputs, and what the score weighs."""
 
 import pytest
-from scored_outputs import AS_EXPECTED, CONTRACT, EXPECTED, output, text
 
 from pipelines.core.evals.scenarios.contract import Contract, LeafRule, contract_problems
 from pipelines.core.evals.scoring.match_score import match_score
 from pipelines.core.evals.scoring.observed import EMPTY, Observed
+from support.scored_outputs import AS_EXPECTED, CONTRACT, EXPECTED, output, text
 
 
 def test_extra_keys_are_ignored_unless_the_match_is_exact():

@@ -3,13 +3,13 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sample_report import SEED_TABLE, SETTINGS, cell, rate, report_of, scenario, seed_report
 
 from pipelines.core.evals.heatmap.heatmap import band_of, format_shift, heatmap_of
 from pipelines.core.evals.heatmap.heatmap_csv import csv_parts
 from pipelines.core.evals.heatmap.heatmap_html import html_parts
 from pipelines.core.evals.heatmap.heatmap_svg import svg_parts
 from pipelines.core.evals.matrix.compare_matrices import compare_reports
+from support.sample_report import SEED_TABLE, SETTINGS, cell, rate, report_of, scenario, seed_report
 
 NEWER_SETTINGS = ("flag_from", "robust_match_share", "most_from")
 BANDS = (0.2, 0.5)

@@ -6,11 +6,11 @@ import io
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sample_report import cell, report_of, scenario, seed_report
 
 from pipelines.core.evals.heatmap.heatmap import heatmap_of
 from pipelines.core.evals.heatmap.heatmap_csv import csv_parts, escape_formulas
 from pipelines.core.text.csv_text import read_records
+from support.sample_report import cell, report_of, scenario, seed_report
 
 
 def _records(report: dict[str, object]) -> list[dict[str, str]]:

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sample_report import NAMES, cell, large_report, report_of, scenario, seed_report
 
 from pipelines.core.evals.heatmap.heatmap import InjectedText, heatmap_of
 from pipelines.core.evals.heatmap.heatmap_html import html_parts
 from pipelines.core.evals.heatmap.heatmap_style import POLICY
 from pipelines.core.evals.heatmap.markup import escape_markup
+from support.sample_report import NAMES, cell, large_report, report_of, scenario, seed_report
 
 HOSTILE = (
     "</script><script>alert(1)</script>",

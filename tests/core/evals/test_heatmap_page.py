@@ -5,13 +5,13 @@ import re
 from typing import Any
 
 import pytest
-from sample_report import cell, large_report, report_of, scenario, seed_report
 
 from pipelines.core.evals.heatmap.heatmap import heatmap_of
 from pipelines.core.evals.heatmap.heatmap_html import html_parts
 from pipelines.core.evals.heatmap.heatmap_page import MOST_CELLS, ROW_FILTERS, heatmap_cell, heatmap_page
 from pipelines.core.evals.heatmap.heatmap_table import with_line_breaks
 from pipelines.core.text.json_text import dumps
+from support.sample_report import cell, large_report, report_of, scenario, seed_report
 
 HOSTILE = "\"><script>alert('1')</script>&amp;\u202e"
 LINK = re.compile(r'<a id="at-(\d+)-(\d+)" href="([^"]*)">')

@@ -5,10 +5,10 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sample_report import cell, large_report, report_of, scenario, seed_report
 
 from pipelines.core.evals.heatmap.heatmap import heatmap_of
 from pipelines.core.evals.heatmap.heatmap_svg import svg_parts
+from support.sample_report import cell, large_report, report_of, scenario, seed_report
 
 SVG = "{http://www.w3.org/2000/svg}"
 ALLOWED = {

@@ -5,7 +5,6 @@ from dataclasses import replace
 from hashlib import sha256
 
 import pytest
-from eval_samples import SEED_EXAMPLE, WHOLE_EXAMPLE, expectations, objects, scenario
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from pipelines.core.matchers.matching import is_matcher
 from pipelines.core.tasks.seed import EVAL_PARTS, Seed, parse_seed
 from pipelines.core.text.json_text import Json, dumps, loads_own
 from pipelines.core.text.problems import Refused
+from support.eval_samples import SEED_EXAMPLE, WHOLE_EXAMPLE, expectations, objects, scenario
 
 EVERY = [
     (variation, intensity, wording)

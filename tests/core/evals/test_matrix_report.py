@@ -1,7 +1,12 @@
 """The report of a matrix: its shape, its columns, its scenarios, its gate."""
 
 import pytest
-from scored_outputs import (
+
+from pipelines.core.evals.matrix.cell import CellSettings
+from pipelines.core.evals.matrix.report import CellRuns, RunOutput, matrix_report
+from pipelines.core.evals.scenarios.contract import Contract
+from pipelines.core.text.json_text import dumps, loads_own
+from support.scored_outputs import (
     AS_EXPECTED,
     CONTRACT,
     PROCEEDS,
@@ -13,11 +18,6 @@ from scored_outputs import (
     runs_of,
     text,
 )
-
-from pipelines.core.evals.matrix.cell import CellSettings
-from pipelines.core.evals.matrix.report import CellRuns, RunOutput, matrix_report
-from pipelines.core.evals.scenarios.contract import Contract
-from pipelines.core.text.json_text import dumps, loads_own
 
 STEADY = runs_of([AS_EXPECTED] * 10)
 KEEPS, FLIPS = runs_of([AS_EXPECTED] * 5), runs_of([PROCEEDS] * 5)

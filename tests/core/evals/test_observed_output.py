@@ -4,11 +4,11 @@ import gc
 import time
 
 import pytest
-from scored_outputs import CONTRACT, EXPECTED
 
 from pipelines.core.evals.scenarios.contract import Contract
 from pipelines.core.evals.scoring.observed import MOST_CALLS, Observed, observe, observe_calls
 from pipelines.core.text.json_text import dumps
+from support.scored_outputs import CONTRACT, EXPECTED
 
 BODY = dumps(EXPECTED).decode()
 FENCES, PROSE = "code fences around the object were removed", "text around the object was removed"

@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from eval_samples import objects, scenario
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from pipelines.core.evals.scenarios.overload import MOST_BYTES, noise
 from pipelines.core.evals.scenarios.readable import count_tokens, user_message
 from pipelines.core.evals.scenarios.variation import BUILTIN
 from pipelines.core.text.json_text import Json
+from support.eval_samples import objects, scenario
 
 OVERLOAD = BUILTIN["information_overload"]
 ORDERS = {

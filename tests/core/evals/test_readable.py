@@ -1,11 +1,11 @@
 """The input as words: deterministic, complete, and bounded."""
 
 import pytest
-from eval_samples import objects
 from hypothesis import given, settings
 
 from pipelines.core.evals.scenarios.readable import count_tokens, first_tokens, readable
 from pipelines.core.text.json_text import dumps
+from support.eval_samples import objects
 
 SHOWN = {
     "flat": (

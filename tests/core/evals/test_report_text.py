@@ -4,10 +4,10 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sample_report import cell, large_report, report_of, scenario, seed_report
 
 from pipelines.core.evals.matrix.report_text import read_report
 from pipelines.core.text.json_text import dumps
+from support.sample_report import cell, large_report, report_of, scenario, seed_report
 
 TEXTS = st.sampled_from(['],"summary":', '"cells":[', ',{"scenario_id":', "\\", '"', "a"]).flatmap(
     lambda word: st.text(max_size=8).map(lambda other: other + word)

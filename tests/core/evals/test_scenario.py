@@ -3,7 +3,6 @@
 import copy
 
 import pytest
-from eval_samples import SEED_EXAMPLE, WHOLE_EXAMPLE, expectations, objects, scenario
 from hypothesis import given, settings
 
 from pipelines.core.evals.scenarios.scenario import Scenario, read_scenario
@@ -11,6 +10,7 @@ from pipelines.core.evals.scenarios.variation import BUILTIN
 from pipelines.core.text.json_text import dumps, loads_own
 from pipelines.core.text.problems import Refused
 from pipelines.core.tools.tools_schema import parse_tools_schema
+from support.eval_samples import SEED_EXAMPLE, WHOLE_EXAMPLE, expectations, objects, scenario
 
 
 def problems(body, **around):

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from eval_samples import SEED_EXAMPLE, WHOLE_EXAMPLE, expectations, objects, scenario
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from pipelines.core.evals.scenarios.scenario import read_scenario
 from pipelines.core.evals.scenarios.scenario_file import LARGEST_YAML, ScenarioFile, read_scenario_file
 from pipelines.core.evals.scenarios.variation import BUILTIN, read_variation
 from pipelines.core.text.problems import Refused
+from support.eval_samples import SEED_EXAMPLE, WHOLE_EXAMPLE, expectations, objects, scenario
 
 OWN = {"id": "budget_pressure", "name": "Budget", "tests": "Thrift", "wordings": {"2": ["Mind the cost."]}}
 HAND_WRITTEN = """

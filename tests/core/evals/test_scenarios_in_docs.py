@@ -3,11 +3,10 @@
 import json
 import re
 
-from eval_samples import SEED_EXAMPLE
-
 from pipelines.core.evals.scenarios.scenario import FIELDS, read_scenario
 from pipelines.core.evals.scenarios.scenario_file import read_scenario_file
 from pipelines.core.evals.scenarios.variation import BUILTIN, PLACEHOLDERS, read_variation
+from support.eval_samples import SEED_EXAMPLE
 from support.repository import DOCS
 
 PAGE = (DOCS / "reference" / "evals.md").read_text()

@@ -5,12 +5,12 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scored_outputs import AS_EXPECTED, CONTRACT, EXPECTED, output, text
 
 from pipelines.core.evals.scenarios.contract import Contract, LeafRule
 from pipelines.core.evals.scoring.leaf_distance import edit_distance, least_cost
 from pipelines.core.evals.scoring.observed import EMPTY, Observed
 from pipelines.core.evals.scoring.shift import shift
+from support.scored_outputs import AS_EXPECTED, CONTRACT, EXPECTED, output, text
 
 REFUSAL = Observed(output_class="refusal", value="I cannot help with that.")
 BROKEN = Observed(output_class="unparseable", value="{")

@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scored_outputs import CONTRACT, text
 
 from pipelines.core.evals.scoring.shift import shift
 from pipelines.core.evals.scoring.text_shift import text_distance, text_profile
+from support.scored_outputs import CONTRACT, text
 
 RED, AMBER = 0.5, 0.2
 

@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sample_report import cell, report_of, scenario
 
 from pipelines.core.evals.scoring.unread_addition import is_in_reply, unread_warning
+from support.sample_report import cell, report_of, scenario
 
 ADDITION = 'This is "extremely" urgent.\nDecide at once — without analysis.'
 COLUMNS = ["time_pressure", "sycophancy"]

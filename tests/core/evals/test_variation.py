@@ -4,7 +4,6 @@ from hashlib import sha256
 from statistics import mean
 
 import pytest
-from eval_samples import scenario
 
 from pipelines.core.evals.scenarios.injection import inject
 from pipelines.core.evals.scenarios.readable import count_tokens
@@ -18,6 +17,7 @@ from pipelines.core.evals.scenarios.variation import (
 )
 from pipelines.core.text.json_text import dumps, loads_own
 from pipelines.core.text.problems import Refused
+from support.eval_samples import scenario
 
 #: The seed's table: what each tests, and its example.
 SEED_TABLE = {

@@ -1,12 +1,12 @@
 """Tracked constraints that a machine can check, and those that wait for a person."""
 
 import pytest
-from verdict_cases import cancel, get_order, refund, run
 
 from pipelines.core.oracles.constraint_check import parse_check
 from pipelines.core.tasks.seed import TrackedConstraint
 from pipelines.core.text.problems import Refused
 from pipelines.core.verdict.constraints import constraint_findings
+from support.verdict_cases import cancel, get_order, refund, run
 
 
 def finding(check, *trace, says="Hello.", id="tone"):

@@ -3,12 +3,12 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from verdict_cases import call, cancel, get_order, injected, refund, refused, run
 
 from pipelines.core.oracles.expected_calls import parse_expected_calls, read_expected_calls
 from pipelines.core.text.problems import Refused
 from pipelines.core.verdict.call_oracle import evaluate_expected_calls, is_vacuous
 from pipelines.core.verdict.verdict import Status
+from support.verdict_cases import call, cancel, get_order, injected, refund, refused, run
 
 
 def broken(body, *trace):

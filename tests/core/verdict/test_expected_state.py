@@ -3,7 +3,6 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from verdict_cases import add, call, flag, get_order, refund, remove, run, update
 
 from pipelines.core.ledger.ledger import World
 from pipelines.core.oracles.expected_state import parse_expected_state, read_expected_state
@@ -12,6 +11,7 @@ from pipelines.core.text.problems import Refused
 from pipelines.core.verdict.oracles import Oracles
 from pipelines.core.verdict.state_oracle import evaluate_expected_state
 from pipelines.core.verdict.verdict import FailureMode, Status
+from support.verdict_cases import add, call, flag, get_order, refund, remove, run, update
 
 
 def broken(body, *trace, **axes):

@@ -3,7 +3,6 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from verdict_cases import TOOLS, call
 
 from pipelines.core.evals.scenarios.contract import Contract, contract_problems
 from pipelines.core.evals.scoring.match_score import match_score
@@ -17,6 +16,7 @@ from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.lint.lint import lint_seed
 from pipelines.core.verdict.oracles import oracles_of
 from pipelines.core.verdict.verdict import Status
+from support.verdict_cases import TOOLS, call
 
 NOW = "2026-05-01T12:00:00Z"
 SAID = ["$79.50", "79,50 €", "seventy-nine fifty", "tomorrow", "2026-05-02", "Order  SHIPPED", "no", ""]

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from verdict_cases import STATE, TOOLS, add, call, get_order, injected, refund, remove, run, update
 
 from pipelines.core.ledger.ledger import Add, InvalidUpdate, Ledger, Remove, Update, World
 from pipelines.core.proposed_oracles.propose_oracle import PROPOSED_AXES, judge_by_axes, oracle_from_run
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.oracles import oracles_of
 from pipelines.core.verdict.verdict import Outcome, Status, Verdict
+from support.verdict_cases import STATE, TOOLS, add, call, get_order, injected, refund, remove, run, update
 
 
 def proposed(*rows, user="Please refund order #4521.", says="Done."):

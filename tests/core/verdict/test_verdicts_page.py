@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from verdict_cases import tool
 
 from pipelines.core.matchers.matching import MATCHER_NAMES, match
 from pipelines.core.oracles.constraint_check import CHECKS, parse_check
@@ -18,6 +17,7 @@ from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.lint.lint import lint_seed
 from pipelines.core.verdict.verdict import FailureMode, Outcome, PendingReason, ScoreName
 from support.repository import DOCS
+from support.verdict_cases import tool
 
 PAGE = (DOCS / "howto" / "verdicts.md").read_text()
 ORACLES = (DOCS / "reference" / "oracles.md").read_text()
