@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -70,6 +70,19 @@ def service() -> Iterator[None]:
     with served() as running:
         ENDPOINT["config"]["base_url"] = running.url
         yield
+
+
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+async def shared(tmp_path_factory: pytest.TempPathFactory, anyio_backend: str) -> AsyncIterator[House]:
+    """One server for the tests over every operation, each with orgs of its own: a server for each takes as long
+    as the test."""
+    async with open_house(tmp_path_factory.mktemp("shared") / "house") as opened:
+        yield opened
 
 
 SCENARIO: Row = {
@@ -243,8 +256,8 @@ def test_the_document_names_the_operations_of_this_part() -> None:
 
 
 @pytest.mark.parametrize("operation", EVERY, ids=str)
-async def test_without_a_key_nothing_is_answered(house: House, operation: Operation) -> None:
-    reply = await send(house.stranger, operation, dict.fromkeys(IDS, 1))
+async def test_without_a_key_nothing_is_answered(shared: House, operation: Operation) -> None:
+    reply = await send(shared.stranger, operation, dict.fromkeys(IDS, 1))
     refused(reply, 401, "missing_api_key")
     assert reply.headers["www-authenticate"] == "Bearer"
 
@@ -286,9 +299,9 @@ GIVES_A_NAME = ("PUT /api/cassettes/{name}",)
 @pytest.mark.parametrize(
     "operation", [each for each in EVERY if each.ids and str(each) not in GIVES_A_NAME], ids=str
 )
-async def test_another_orgs_ids_are_not_there(house: House, org: Org, operation: Operation) -> None:
-    ids = await things_of(house, org)
-    another = await house.another_org()
+async def test_another_orgs_ids_are_not_there(shared: House, operation: Operation) -> None:
+    org, another = await shared.another_org("one"), await shared.another_org("another")
+    ids = await things_of(shared, org)
     before = [
         answered(await org.client.get(path.format(**ids)))
         for path in ("/api/agents/{agent_id}", "/api/datasets/{dataset_id}", "/api/runs/{run_id}")
@@ -374,9 +387,10 @@ RANKS = [Role.VIEWER, Role.CONTRIBUTOR, Role.ADMIN, Role.OWNER]
 
 
 @pytest.mark.parametrize("operation", EVERY, ids=str)
-async def test_a_role_may_do_what_it_may_and_no_more(house: House, org: Org, operation: Operation) -> None:
+async def test_a_role_may_do_what_it_may_and_no_more(shared: House, operation: Operation) -> None:
+    org = await shared.another_org()
     least = RANKS.index(least_role(operation))
-    ids = await things_of(house, org)
+    ids = await things_of(shared, org)
     for role in RANKS[:least]:
         refused(await send((await org.key_of(role)).client, operation, ids), 403, "forbidden")
     for role in dict.fromkeys((RANKS[least], Role.OWNER)):
@@ -384,7 +398,7 @@ async def test_a_role_may_do_what_it_may_and_no_more(house: House, org: Org, ope
         # 409: the run is not one that this can be done with; 422: no judge has read the batch
         refusal = 422 if operation.path.endswith("/judges/compare") else 409
         assert reply.is_success or reply.status_code == refusal, f"{role}: {reply.status_code} {reply.text}"
-        ids = await things_of(house, org)
+        ids = await things_of(shared, org)
 
 
 # Keys

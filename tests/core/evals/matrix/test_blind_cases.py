@@ -5,7 +5,6 @@ from itertools import combinations
 from math import comb
 
 import pytest
-from made_lines import line
 
 from pipelines.core.evals.matrix.cell import CellSettings, score_cell
 from pipelines.core.evals.matrix.matrix_request import read_matrix, unknown_variations
@@ -35,6 +34,7 @@ from pipelines.core.evals.telemetry.spans import is_skill_span
 from pipelines.core.text.json_text import dumps, loads
 from pipelines.core.text.problems import Refused
 from pipelines.core.text.statistics import benjamini_hochberg, exact_mcnemar, holm, pass_hat_k, wilson
+from support.made_lines import line
 
 EXPECTED = {"action": "escalate_to_owner", "priority": "high", "include_rollback_plan": True}
 SEED_EXAMPLE = {

@@ -3,10 +3,9 @@
 import random
 from typing import Any
 
-from made_lines import line
-
 from pipelines.core.evals.telemetry.decisions import Decision, LookStatistics, decisions_of
 from pipelines.core.evals.telemetry.leaves import as_object
+from support.made_lines import line
 
 TOLD = {"sku": "S-1", "stock": 4}
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_lines import line
 
 from pipelines.core.evals.telemetry.decisions import LookStatistics
 from pipelines.core.evals.telemetry.drafts import Draft, best_of, draft_parts, drafts_of, units_of_lines
+from support.made_lines import line
 
 PRODUCTION = {"event": "deployment_failed", "environment": "production", "data_loss_risk": True}
 ESCALATE = {"action": "escalate_to_owner", "priority": "high", "include_rollback_plan": True}
