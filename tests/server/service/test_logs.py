@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from twins import Served, Twins, auth, call_of, converse, twins
 
 from pipelines.server.http import access_log
 from pipelines.server.service.logs import JsonLines, TextLines
+from support.proxy_twins import Served, Twins, auth, call_of, converse, twins
 
 SECRET = "s3cret-in-a-query"
 

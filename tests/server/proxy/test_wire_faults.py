@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from twins import PATIENCE_S, HeldAnswers, Served, Twins, call_of, read_all, read_response, twins
 
 from pipelines.core.calls.tool_call import Reply, ToolCall
 from pipelines.core.tools.failure_rules import WireFault
@@ -15,6 +14,16 @@ from pipelines.engine.calls.answer_tool_call import ToolCallAnswerer
 from pipelines.engine.live.live_runs import LiveRun
 from pipelines.server.proxy.proxy import Proxy
 from support.desk import Org, Row
+from support.proxy_twins import (
+    PATIENCE_S,
+    HeldAnswers,
+    Served,
+    Twins,
+    call_of,
+    read_all,
+    read_response,
+    twins,
+)
 from support.server_process import eventually
 
 pytestmark = pytest.mark.fault

@@ -9,11 +9,21 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from twins import RULE, Served, TwinRun, Twins, blanked, converse, read_all, read_response, twins
 
 from pipelines.server.proxy.proxy import Proxy
 from pipelines.wire.names import PROXY_BASE
 from support.desk import MEBIBYTE
+from support.proxy_twins import (
+    RULE,
+    Served,
+    TwinRun,
+    Twins,
+    blanked,
+    converse,
+    read_all,
+    read_response,
+    twins,
+)
 
 Speak = Callable[[Served, list[bytes]], list[bytes]]
 ORDER = b'{"order_id":"4521"}'

@@ -8,9 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from twins import PATIENCE_S, Served, Twins, auth, blanked, call_of, read_all, read_response, twins
 
 from pipelines.server.http.bounded_protocol import MAX_AHEAD, PIECE_BYTES
+from support.proxy_twins import (
+    PATIENCE_S,
+    Served,
+    Twins,
+    auth,
+    blanked,
+    call_of,
+    read_all,
+    read_response,
+    twins,
+)
 from support.server_process import eventually
 
 WAYS = ["lean", "asgi"]

@@ -12,7 +12,8 @@ from queue import SimpleQueue
 from typing import Any
 
 import pytest
-from twins import (
+
+from support.proxy_twins import (
     PATIENCE_S,
     HeldAnswers,
     Served,
@@ -25,7 +26,6 @@ from twins import (
     read_response,
     twins,
 )
-
 from support.server_process import eventually
 
 WAYS = ["lean", "asgi"]

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from twins import Served, call_of, converse, twins
 
 from pipelines import __version__
 from pipelines.core.limits.fair_slots import SlotHolder
@@ -20,6 +19,7 @@ from pipelines.server.service.loop_lag import LoopLag
 from pipelines.server.service.metrics import METRICS, Sample, written
 from pipelines.wire.names import PROXY_BASE, Role
 from support.desk import House, Org, answered, open_house, outage, refused
+from support.proxy_twins import Served, call_of, converse, twins
 
 pytestmark = pytest.mark.anyio
 SAMPLE = re.compile(r'(\w+)(\{(?:\w+="(?:[^"\\\n]|\\.)*",?)*\})? (\S+)')
