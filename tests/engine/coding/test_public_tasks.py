@@ -3,7 +3,7 @@
 They are not kept here. Source distributions that have some are fetched by name and hash, and unpacked.
 Whoever has others names their folder; all in it must be taken, but those in its `refused/`, which must not:
 
-    PIPELINES_HARBOR_TASKS=/folder pytest tests/coding/test_public_tasks.py
+    PIPELINES_HARBOR_TASKS=/folder pytest tests/engine/coding/test_public_tasks.py
 """
 
 import json
