@@ -19,17 +19,28 @@ settings.register_profile("suite", deadline=None, suppress_health_check=[HealthC
 settings.load_profile("suite")
 
 
+KINDS = ("unit", "acceptance", "browser", "fault")
+#: Fixtures and names that start `pipelines` in a process of its own.
+SERVER_FIXTURES = {"api", "own_house"}
+SERVER_NAMES = {"house_in", "fresh_house_in", "Node"}
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Each test is of one kind: `fault` where its file says so, else `browser`, `acceptance` or `unit`."""
+    """Each test is of one kind, so that `pytest -m browser` runs all tests of the pages in a browser."""
     for item in items:
-        if item.get_closest_marker("fault"):
-            continue
-        if "browser" in getattr(item, "fixturenames", ()):
-            item.add_marker("browser")
-        elif "acceptance" in item.path.parts:
-            item.add_marker("acceptance")
-        else:
-            item.add_marker("unit")
+        item.add_marker(_kind(item))
+
+
+def _kind(item: pytest.Item) -> str:
+    fixtures = set(getattr(item, "fixturenames", ()))
+    if item.get_closest_marker("fault"):  # its file says so
+        return "fault"
+    if "browser" in fixtures:
+        return "browser"
+    names = vars(getattr(item, "module", None) or object)
+    if "acceptance" in item.path.parts or fixtures & SERVER_FIXTURES or SERVER_NAMES & names.keys():
+        return "acceptance"
+    return "unit"
 
 
 def pytest_collection_finish() -> None:

@@ -22,7 +22,7 @@ FLAGS = [
     *("--disable-background-networking", "--disable-component-update"),
 ]
 WIDTHS = {"wide": (1280, 800), "narrow": (390, 844)}
-#: Where a person looks at every page: SHOTS=folder pytest tests/pages
+#: Where a person looks at every page: SHOTS=folder pytest tests/server/pages
 SHOTS = os.environ.get("SHOTS")
 
 

@@ -10,7 +10,7 @@ from pipelines.core.coding.import_harbor import read_harbor_task
 from pipelines.core.coding.imported import ImportedTask, RefusedTask, TreeFile
 from support.repository import TESTS
 
-TASKS = TESTS / "coding" / "harbor"
+TASKS = TESTS / "engine" / "coding" / "harbor"
 
 
 def folder(name: str, **changes: str | bytes | None) -> dict[str, TreeFile]:

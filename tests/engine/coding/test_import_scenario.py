@@ -1,4 +1,4 @@
-"""What may stand in a request to take a task of another range; proofs of real ones are in tests/coding."""
+"""What may stand in a request to take a task of another range; test_imported_rows proves real ones."""
 
 import pytest
 

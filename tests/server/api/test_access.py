@@ -79,8 +79,8 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="module")
 async def shared(tmp_path_factory: pytest.TempPathFactory, anyio_backend: str) -> AsyncIterator[House]:
-    """One server for the tests over every operation, each with orgs of its own: a server for each takes as long
-    as the test."""
+    """One server for the tests over every operation, each with orgs of its own: starting one takes as
+    long as a test."""
     async with open_house(tmp_path_factory.mktemp("shared") / "house") as opened:
         yield opened
 
