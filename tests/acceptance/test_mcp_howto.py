@@ -15,7 +15,7 @@ import httpx2
 import pytest
 from served import KEY, Server, clean_environment, running
 
-from ports import free_port
+from support.ports import free_port
 from support.repository import DOCS
 
 PAGE = (DOCS / "howto" / "mcp-servers.md").read_text()

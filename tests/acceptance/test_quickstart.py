@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from served import STOP_S, clean_environment
 
-from ports import free_port
+from support.ports import free_port
 from support.repository import DOCS, EXAMPLES, ROOT
 
 PAGE = (DOCS / "quickstart.md").read_text()

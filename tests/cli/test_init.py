@@ -15,7 +15,7 @@ from terminal import PATIENT_S
 from typer.testing import CliRunner
 
 from pipelines.cli.main import app
-from ports import free_port
+from support.ports import free_port
 from support.server_process import Api, clean_environment, eventually
 
 FRAMEWORKS = ["plain", "openai-agents", "anthropic", "langchain", "strands"]

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from pipelines.storage.database.postgres_store import PostgresStore
-from ports import free_port
+from support.ports import free_port
 
 PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin")
 PATIENCE_S = 60

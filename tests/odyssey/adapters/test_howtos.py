@@ -14,7 +14,7 @@ from dispatches import OpenRun
 from played_models import Played, Say, Use
 
 from conftest import FRAMEWORKS
-from ports import free_port
+from support.ports import free_port
 from support.repository import DOCS
 from support.server_process import Api, clean_environment
 

@@ -15,9 +15,9 @@ from playwright.sync_api import Browser
 from signed_in import as_viewer, signed_in, words
 
 from pipelines.engine.agents.example_agent import FAILING_TASK
-from ports import free_port
 from support.browser import check_page, person
 from support.played_agents import played, refunds
+from support.ports import free_port
 from support.server_process import REFUND_TASK, Api, clean_environment, house_in
 
 

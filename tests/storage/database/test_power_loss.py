@@ -13,12 +13,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from stored import row, sequences
 
 from pipelines.storage.accounts.keys import add_org
 from pipelines.storage.database import sqlite_commits
 from pipelines.storage.database.database import Database
 from pipelines.storage.database.sqlite_store import SqliteStore
+from support.stored_rows import row, sequences
 
 pytestmark = [pytest.mark.anyio, pytest.mark.fault]
 SECTOR = 512

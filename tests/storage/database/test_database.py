@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stored import aside, refuse_rows, row, sequences
 
 from pipelines.storage.accounts.keys import add_org
 from pipelines.storage.database.connection import Connection
@@ -19,6 +18,7 @@ from pipelines.storage.database.migrations import MIGRATIONS
 from pipelines.storage.database.sqlite_store import SqliteStore, Synchronous
 from pipelines.storage.database.trace_rows import log_of_run
 from pipelines.wire.errors import StorageUnavailable
+from support.stored_rows import aside, refuse_rows, row, sequences
 
 pytestmark = pytest.mark.anyio
 MANY = 300  # more rows than one statement takes

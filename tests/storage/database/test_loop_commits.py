@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stored import aside, refuse_rows, row, sequences
 
 from pipelines.storage.accounts.keys import add_org
 from pipelines.storage.database import database as database_module
@@ -27,6 +26,7 @@ from pipelines.storage.database.database import (
 from pipelines.storage.database.sqlite_store import SqliteStore, Synchronous
 from pipelines.storage.database.trace_rows import log_of_run
 from pipelines.wire.errors import StorageUnavailable
+from support.stored_rows import aside, refuse_rows, row, sequences
 
 pytestmark = pytest.mark.anyio
 PATIENCE_S = 20
