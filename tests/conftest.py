@@ -14,33 +14,17 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from support.kinds import kind_of
+
 # Machines are shared and noisy: how long an example takes says nothing about the code.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
 
 
-KINDS = ("unit", "acceptance", "browser", "fault")
-#: Fixtures and names that start `pipelines` in a process of its own.
-SERVER_FIXTURES = {"api", "own_house"}
-SERVER_NAMES = {"house_in", "fresh_house_in", "Node"}
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Each test is of one kind, so that `pytest -m browser` runs all tests of the pages in a browser."""
     for item in items:
-        item.add_marker(_kind(item))
-
-
-def _kind(item: pytest.Item) -> str:
-    fixtures = set(getattr(item, "fixturenames", ()))
-    if item.get_closest_marker("fault"):  # its file says so
-        return "fault"
-    if "browser" in fixtures:
-        return "browser"
-    names = vars(getattr(item, "module", None) or object)
-    if "acceptance" in item.path.parts or fixtures & SERVER_FIXTURES or SERVER_NAMES & names.keys():
-        return "acceptance"
-    return "unit"
+        item.add_marker(kind_of(item))
 
 
 def pytest_collection_finish() -> None:

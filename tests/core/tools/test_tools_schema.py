@@ -1,39 +1,15 @@
 """The tools schema: what is accepted, every refusal of the documented list, and checking calls."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from pipelines.core.ledger.ledger_schema import parse_ledger_schema
-from pipelines.core.limits.json_schema import MOST_PROBLEMS, CompiledSchema, schema_problems
 from pipelines.core.text.problems import Refused
 from pipelines.core.tools.tools_schema import (
-    EndpointFacts,
     nearest_names,
     parse_tools_schema,
     tools_from_stored,
 )
+from support.tool_bodies import TYPED, parse, problems
 
-LEDGER = parse_ledger_schema(
-    {
-        "entities": [
-            {
-                "type": "order",
-                "id_field": "order_id",
-                "fields": [{"name": "status", "type": "string"}, {"name": "total", "type": "number"}],
-            },
-            {"type": "user", "id_field": "user_id"},
-        ],
-        "flags": {"policy": "closed", "values": ["vip"]},
-    }
-)
-ENDPOINTS = {
-    "0c4e": EndpointFacts(id="0c4e", name="orders-api", type="http_openapi", tools=frozenset({"get_order"})),
-    "77b1": EndpointFacts(
-        id="77b1", name="research-tools", type="code", tools=frozenset({"search_wikipedia"})
-    ),
-    "9999": EndpointFacts(id="9999", name="old", type="soap", tools=frozenset({"get_order"})),
-}
 OBJECT = {"type": "object"}
 
 # As the documentation has it
@@ -43,6 +19,7 @@ SEARCH_WIKIPEDIA = {
     "default_execution_mode": "passthrough",
     "passthrough_binding": {"endpoint_name": "research-tools", "tool_name": "search_wikipedia"},
 }
+
 GET_ORDER = {
     "name": "get_order",
     "default_execution_mode": "passthrough",
@@ -56,7 +33,9 @@ GET_ORDER = {
         "flags": ["fetched_order:{order_id}"],
     },
 }
+
 WHOLE_ORDER = GET_ORDER | {"input_schema": OBJECT}
+
 SHAPE = {
     "name": "get_order",
     "description": "Look an order up.",
@@ -65,16 +44,6 @@ SHAPE = {
     "default_execution_mode": "sandbox",
     "passthrough_binding": {"endpoint_id": "0c4e", "tool_name": "get_order"},
 }
-
-
-def parse(*tools, ledger_schema=LEDGER):
-    return parse_tools_schema(list(tools), ledger_schema=ledger_schema, endpoints=ENDPOINTS)
-
-
-def problems(*tools, ledger_schema=LEDGER):
-    with pytest.raises(Refused) as refused:
-        parse(*tools, ledger_schema=ledger_schema)
-    return refused.value.problems
 
 
 def adapter(**changes):
@@ -487,27 +456,6 @@ def test_hints_name_what_was_probably_meant():
     assert nearest_names("get_ordr", ["get_order", "refund"]) == ["get_order"]
 
 
-# Checking calls
-
-
-(TYPED,) = parse(
-    {
-        "name": "refund",
-        "input_schema": {
-            "type": "object",
-            "properties": {
-                "order_id": {"type": "string", "pattern": "^[0-9]+$"},
-                "lines": {"type": "array", "items": {"type": "object", "required": ["sku"]}},
-                "reason": {"enum": ["damaged", "late"]},
-                "on": {"type": "string", "format": "date"},
-            },
-            "required": ["order_id"],
-            "additionalProperties": False,
-        },
-        "output_schema": {"type": "object", "required": ["ok"]},
-    }
-)
-
 CALLS = {
     "fine": ({"order_id": "4521", "reason": "late"}, []),
     "missing": ({}, [("/order_id", "`order_id` is required")]),
@@ -534,138 +482,3 @@ def test_a_response_is_checked_against_output_schema():
     assert TYPED.response_problems({"ok": True}) == []
     assert [found.path for found in TYPED.response_problems({})] == ["/ok"]
     assert parse({"name": "f", "input_schema": {}})[0].response_problems("anything") == []
-
-
-def test_a_tool_without_a_type_still_takes_only_objects():
-    (tool,) = parse({"name": "f", "input_schema": {}})
-    assert tool.accepts({"a": 1})
-    assert not tool.accepts([1])
-
-
-def test_a_long_value_or_list_does_not_flood_the_answer():
-    long = TYPED.argument_problems({"order_id": "x" * 1_000_000})
-    assert len(long[0].message) < 400
-    many = TYPED.argument_problems({"order_id": "1", "lines": [{}] * 10_000})
-    assert len(many) == MOST_PROBLEMS
-
-
-def test_a_pattern_cannot_hold_up_a_call():
-    """Backtracking is bounded: without a limit this pattern needs 2^5000 steps."""
-    slow = CompiledSchema({"properties": {"a": {"pattern": "^(?=(a+)+$)(a+)+$"}}})
-    assert not slow.accepts({"a": "a" * 5_000 + "!"})
-
-
-RECURSIVE = {
-    "itself": {"$ref": "#"},
-    "in a circle": {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}},
-    "a tree": {"properties": {"child": {"$ref": "#"}}},
-    "under not": {"not": {"$ref": "#"}},
-}
-
-
-@pytest.mark.parametrize("schema", RECURSIVE.values(), ids=RECURSIVE)
-def test_schemas_that_refer_to_themselves_end(schema):
-    assert isinstance(CompiledSchema(schema).accepts(nested(60)), bool)
-
-
-def doubling(levels, keyword):
-    """Few definitions, each naming the next one twice."""
-    defs = {f"a{i}": {keyword: [{"$ref": f"#/$defs/a{i + 1}"}] * 2} for i in range(levels)}
-    return {"$defs": defs | {f"a{levels}": {"type": "string"}}, "properties": {"x": {"$ref": "#/$defs/a0"}}}
-
-
-@pytest.mark.parametrize("keyword", ["anyOf", "oneOf", "allOf"])
-def test_a_schema_that_unfolds_without_end_is_refused(keyword):
-    (problem,) = problems({"name": "f", "input_schema": doubling(40, keyword)})
-    assert "1,000,000 nodes" in problem.message
-
-
-def test_a_chain_of_references_without_end_is_refused():
-    chain = {f"a{i}": {"$ref": f"#/$defs/a{i + 1}"} for i in range(5_000)}
-    assert schema_problems({"$defs": chain | {"a5000": {}}, "$ref": "#/$defs/a0"}, "", "it") != []
-
-
-def test_what_would_take_long_to_explain_is_told_in_one_sentence():
-    alternatives = {"anyOf": [{"$ref": "#"}, {"$ref": "#", "title": "or so"}]}
-    (tree,) = parse({"name": "f", "input_schema": {"type": "object", "properties": {"child": alternatives}}})
-    assert tree.argument_problems(nested(3)) == []
-    assert [found.path for found in tree.argument_problems({"child": 5})] == ["/child"]
-    assert [found.path for found in tree.argument_problems(nested(40, 5))] == [""]
-    (broad,) = parse({"name": "f", "input_schema": doubling(15, "anyOf")})
-    assert [found.path for found in broad.argument_problems({"x": 5})] == [""]
-
-
-def test_a_simple_tree_is_explained_at_any_depth():
-    (tree,) = parse({"name": "f", "input_schema": {"type": "object", "properties": {"child": {"$ref": "#"}}}})
-    assert [found.path for found in tree.argument_problems(nested(40, 5))] == ["/child" * 40]
-
-
-def test_a_property_may_be_named_like_a_keyword():
-    names = {name: {"type": "string"} for name in ("$ref", "$id", "default", "enum", "properties")}
-    assert parse({"name": "f", "input_schema": {"type": "object", "properties": names}})
-    hidden = {"properties": {"default": {"$ref": "http://x/y"}}}
-    assert [found.path for found in schema_problems(hidden, "", "it")] == ["/properties/default/$ref"]
-    assert schema_problems({"default": {"$ref": "http://x/y", "$id": "data"}}, "", "it") == []
-
-
-def nested(levels, leaf=None):
-    tree = {} if leaf is None else leaf
-    for _ in range(levels):
-        tree = {"child": tree}
-    return tree
-
-
-DRAFTS = ["http://json-schema.org/draft-04/schema#", "http://json-schema.org/draft-07/schema"]
-
-
-@pytest.mark.parametrize("draft", DRAFTS)
-def test_older_drafts_are_read_by_their_own_rules(draft):
-    schema = {"$schema": draft, "type": "object", "properties": {"a": {"format": "email"}}}
-    assert schema_problems(schema, "", "x") == []
-    assert CompiledSchema(schema).accepts({"a": "no address"}), "formats are annotations in every draft"
-    assert schema_problems(schema | {"required": "a"}, "", "x") != []
-
-
-KEYWORDS = """
-type properties required additionalProperties items prefixItems enum const pattern minimum maxLength anyOf
-oneOf allOf not if then else $ref $defs definitions $id $anchor $dynamicRef $dynamicAnchor $schema format
-dependentRequired dependentSchemas patternProperties propertyNames minItems uniqueItems unevaluatedProperties
-"""
-keywords = st.sampled_from(KEYWORDS.split())
-leaves = st.sampled_from(
-    [
-        None,
-        True,
-        False,
-        0,
-        -1,
-        1.5,
-        "object",
-        "string",
-        "#",
-        "#/$defs/a",
-        "#a",
-        "",
-        "(",
-        "^a+$",
-        "http://x/y",
-        "y",
-    ]
-)
-schemas = st.recursive(
-    leaves,
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(keywords, inner, max_size=4)
-        | st.dictionaries(st.sampled_from(["a", "b", "$ref"]), inner, max_size=2)
-    ),
-    max_leaves=20,
-)
-
-
-@given(schemas, schemas)
-@settings(max_examples=400, deadline=None)
-def test_a_schema_is_refused_or_can_be_used(schema, value):
-    if not schema_problems(schema, "/x", "it"):
-        compiled = CompiledSchema(schema)
-        assert compiled.accepts(value) == (compiled.problems(value) == [])
