@@ -194,7 +194,7 @@ def _store_runs(connection: Connection) -> list[str]:
     )
     dataset_id = datasets.add_dataset(connection, org_id=org_id, name="bench", agent_id=agent_id, now=now)
     seed = Seed(user_instruction="bench", initial_state=state(SHARED_ENTITIES))
-    written = datasets.written(seed)
+    written = datasets.as_texts(seed)
     for slice in texts.slices_of(written.texts):
         texts.add_parts(connection, slice, now=now)
     (task_id,) = datasets.add_tasks(

@@ -35,6 +35,7 @@ def pytest_collection_finish() -> None:
 
 if TYPE_CHECKING:
     from pipelines.storage.database.connection import Connection
+    from pipelines.storage.database.database import Database
     from pipelines.storage.database.store import Store
     from support.desk import DrivenRun, House, Org
     from support.private_postgres import Cluster
@@ -83,6 +84,39 @@ def empty_store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
         return SqliteStore(tmp_path / "odyssey.db")
     postgres: Cluster = request.getfixturevalue("postgres")
     return PostgresStore(postgres.new_database(is_empty=True))
+
+
+@pytest.fixture
+async def database(store: Store, anyio_backend: str) -> AsyncIterator[Database]:
+    """Opened on each of the two. A file that fills it has a fixture of this name over this one."""
+    from pipelines.storage.database.database import Database
+
+    opened = Database(store)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def sqlite_database(tmp_path: Path, anyio_backend: str) -> AsyncIterator[Database]:
+    from pipelines.storage.database.database import Database
+    from pipelines.storage.database.sqlite_store import SqliteStore
+
+    opened = Database(SqliteStore(tmp_path / "odyssey.db"))
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def two_nodes(postgres: Cluster, anyio_backend: str) -> AsyncIterator[tuple[Database, Database]]:
+    """Two processes that work on one Postgres."""
+    from pipelines.storage.database.database import Database
+    from pipelines.storage.database.postgres_store import PostgresStore
+
+    url = postgres.new_database()
+    both = Database(PostgresStore(url)), Database(PostgresStore(url))
+    yield both
+    for opened in both:
+        await opened.close()
 
 
 @pytest.fixture

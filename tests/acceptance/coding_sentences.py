@@ -59,8 +59,8 @@ USERS: dict[str, Said] = {
     "put scenario_ref and overrides in a CSV": Said(
         (OWN_PARTS,),
         "core/coding/coding_tasks.py",
-        'if is_given(axes, "setup_command"):',
-        'if is_given(axes, "setup_commands"):',
+        'if has_axis(axes, "setup_command"):',
+        'if has_axis(axes, "setup_commands"):',
     ),
     "run a code agent over it and see the diff": Said(
         (f"{PAGES}::test_a_run_shows_its_three_results_its_scorers_and_its_change",),
@@ -80,8 +80,8 @@ USERS: dict[str, Said] = {
     "see the verdict": Said(
         (f"{FLOW}::test_a_change_that_passes_its_scorers_passes_and_no_change_fails",),
         "core/verdict/scorers.py",
-        "found = [_finding(result) for result in gating(results)]",
-        "found = [_finding(result) for result in gating(results) if result.passed]",
+        "found = [_finding(result) for result in gating_results(results)]",
+        "found = [_finding(result) for result in gating_results(results) if result.passed]",
     ),
     "score stored diffs again with changed scorers": Said(
         (AGAIN,),
@@ -92,9 +92,9 @@ USERS: dict[str, Said] = {
     "without running the agent again": Said(
         (AGAIN,),
         "engine/judging/rescore.py",
-        "wanted = await _scenario(platform, org_id, run, scenario, scorers)",
+        "wanted = await _scenario_to_score(platform, org_id, run, scenario, scorers)",
         "left = left._replace(diff=replace(left.diff, patch=''))\n"
-        "    wanted = await _scenario(platform, org_id, run, scenario, scorers)",
+        "    wanted = await _scenario_to_score(platform, org_id, run, scenario, scorers)",
     ),
     "import Harbor's folders, each proved: the reference passes": Said(
         (PROVED,),
@@ -116,7 +116,7 @@ USERS: dict[str, Said] = {
     ),
     "see a table of what was refused and why": Said(
         (f"{COMMANDS}::test_rows_are_read_where_their_repositories_are",),
-        "cli/coding/proving.py",
+        "cli/coding/import_tasks.py",
         "for reason in each.reasons:",
         "for reason in ():",
     ),
@@ -145,8 +145,8 @@ BUILT: dict[str, Said] = {
     "1 of the own org alone": Said(
         (f"{STORED}::test_a_scenario_is_found_by_its_name_and_its_id_in_its_own_org_alone",),
         "storage/tasks/coding.py",
-        '"SELECT * FROM coding_scenarios WHERE org_id = ? AND (scen',
-        '"SELECT * FROM coding_scenarios WHERE org_id <> ? * 0 AND (scen',
+        "FROM coding_scenarios WHERE org_id = ? AND (scen",
+        "FROM coding_scenarios WHERE org_id <> ? * 0 AND (scen",
     ),
     "1 in the CLI": Said(
         (FROM_ITS_FILE,), "cli/coding/scenarios.py", "'changed' if name in known", "'changed' if not known"
@@ -314,8 +314,8 @@ BUILT: dict[str, Said] = {
     "3 leftover processes are impossible": Said(
         (f"{BOXES}::test_what_a_command_leaves_running_is_named_and_gone",),
         "sandbox/inside/commands.py",
-        "    left = [] if timed_out else _left()\n    kill_all()",
-        "    left = [] if timed_out else _left()",
+        "    left = [] if timed_out else _remaining_processes()\n    kill_all()",
+        "    left = [] if timed_out else _remaining_processes()",
     ),
     "3 rewards are read when all is over, by the host": Said(
         (f"{BOXES}::test_files_are_read_when_all_is_over_and_never_through_a_link",),
@@ -431,8 +431,8 @@ BUILT: dict[str, Said] = {
     "4 500 MB and 50,000 files": Said(
         (f"{ROWS}::test_limits_of_a_workspace_are_settings_with_their_defaults",),
         "server/config/settings.py",
-        '"workspace_files", 50_000,',
-        '"workspace_files", 5_000,',
+        "workspace_files: int = _setting(50_000,",
+        "workspace_files: int = _setting(5_000,",
     ),
     "5 changed tests are a sign": Said(
         (TAMPERED,), "core/coding/tamper.py", "    if restored:\n", "    if False:\n"
@@ -492,7 +492,7 @@ CONTRACT: dict[str, Said] = {
     "a scenario is made, read, changed and deleted over HTTP": Said(
         (f"{FLOW}::test_scenarios_are_made_listed_changed_and_deleted",),
         "engine/coding/edit_coding_scenarios.py",
-        "    if not await platform.database.write(delete):\n        raise _no_such(ref)",
+        "    if not await platform.database.write(delete):\n        raise _not_found(ref)",
         "    pass",
     ),
     "workspace_seed: git at a ref": Said(
@@ -541,8 +541,8 @@ CONTRACT: dict[str, Said] = {
     "three results: run, scorers, verdict": Said(
         (f"{FLOW}::test_what_an_agent_did_before_it_failed_is_there_and_graded",),
         "engine/coding/run_workspace.py",
-        "    if isinstance(collected, _Collected):\n        texts",
-        "    if isinstance(collected, _Collected) and outcome.error is None:\n        texts",
+        "    if isinstance(collected, _AgentChanges):\n        texts",
+        "    if isinstance(collected, _AgentChanges) and outcome.error is None:\n        texts",
     ),
     "timeout_s is 1 to 3600": Said(
         (f"{SCENARIO}::test_everything_wrong_is_told_at_once",),

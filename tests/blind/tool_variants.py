@@ -12,6 +12,7 @@ from typing import Any
 from tool_scores import ELEVENTH, FOLDER, TENTH, ToolScore, figures, scored
 
 from pipelines.core.english.words import is_plural, plural, singular, tokens
+from pipelines.core.simulation.domain.verbs import OP_OF_VERB
 
 #: Verbs that say the same of a tool, whatever it is about.
 _SAME = {
@@ -66,9 +67,9 @@ def imperative(tool: Tool) -> Tool:
 
 
 def verb_last(tool: Tool) -> Tool:
-    """get_order becomes order_get."""
+    """get_order becomes order_get; vaccination_record, which begins with no verb, would become an order."""
     words = tokens(tool["name"])
-    return tool | {"name": "_".join((*words[1:], words[0]))}
+    return tool | {"name": "_".join((*words[1:], words[0]))} if words[0] in OP_OF_VERB else tool
 
 
 def prefixed(tool: Tool) -> Tool:

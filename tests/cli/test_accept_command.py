@@ -45,7 +45,7 @@ def test_a_pending_run_is_accepted_and_an_agent_that_does_nothing_then_fails(loo
 
 def test_where_nobody_can_be_asked_it_is_only_shown(look: Look, api: Api) -> None:
     _, run_id = pending_run(api, "Refund order #4521, please.")
-    assert "the run by it PASS" in words_of(look("accept", str(run_id)))
+    assert "verdict by it PASS" in words_of(look("accept", str(run_id)))
     assert api.get(f"/api/runs/{run_id}")["verdict"] == "PENDING"
     assert look.json("accept", str(run_id))["axes"]["expected_state"] == {"order.4521.status": "refunded"}
     assert api.get(f"/api/runs/{run_id}/oracle")["oracle_version"] == 1

@@ -57,7 +57,7 @@ def test_a_name_does_not_become_another_path(look: Look, api: Api, command: str)
     with registered(api, refunds) as (_, agent_id):
         look("cassette", command, f"../agents/{agent_id}", code=2)
         assert str(api.get(f"/api/agents/{agent_id}")["id"]) == agent_id
-    assert "`..` is not a valid cassette name" in look("cassette", command, "..", code=2)
+    assert "`..` is not a valid name for a cassette" in look("cassette", command, "..", code=2)
 
 
 @pytest.mark.parametrize("name", ["../agents/3", "a?b#c", "a b", "é"])
@@ -99,7 +99,7 @@ def test_verifying_says_what_was_not_asked_and_that_nothing_is_known(look: Look)
         "there is no endpoint `orders` here",
         "its line names no endpoint",
     }
-    assert "Nothing was asked again" in look("cassette", "verify", "staging", code=3)
+    assert "No call was repeated, so the result is unknown" in look("cassette", "verify", "staging", code=3)
 
 
 def test_differences_are_printed_by_their_path(capsys: pytest.CaptureFixture[str]) -> None:

@@ -101,7 +101,7 @@ def test_a_run_is_shown_with_its_change_and_scored_again(look: Look, api: Api) -
     (look.directory / "strict.yaml").write_text("- {name: small, type: max_diff_lines, max: 2}\n")
     said = fits(look("coding", "rescore", str(run["id"]), "--scorers", "strict.yaml"))
     assert f"Run {run['id']}: FAIL (was PASS; no agent was called)" in said
-    assert "3 lines were added or removed; at most 2 may be." in said
+    assert "3 lines were added or removed; at most 2 are allowed." in said
     said = fits(look("coding", "rescore", f"batch:{batch}"))
     assert f"run {run['id']} FAIL (incomplete) → PASS" in said
     assert "1 run graded again, 1 verdict changed; no agent was called." in said

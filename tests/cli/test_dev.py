@@ -89,7 +89,7 @@ def test_each_call_is_printed_as_it_happens(api: Api, desk: Path):
 
 
 HOLD = """    order = ORDER.search(instruction)
-    if "5001" in asked:
+    if "5001" in instruction:
         import threading
         threading.Event().wait()
 """
@@ -180,7 +180,7 @@ def test_what_the_range_guessed_or_did_not_enforce_is_printed_with_the_run(api: 
     words = ["odyssey", "dev", "--once", "--dir", str(desk)]
     done = CliRunner().invoke(app, words, env=env_of(api))
     assert done.exit_code == 0, done.output
-    assert f"warning: behaviour not read, so not enforced: {told}" in " ".join(done.output.split())
+    assert f"not understood, so not enforced: {told}" in " ".join(done.output.split())
 
 
 def test_a_second_round_makes_a_new_version_of_an_agent_of_its_own(api: Api, desk: Path):

@@ -251,7 +251,7 @@ def test_each_sentence_is_shown_as_it_is_read_or_with_the_nearest_that_is(folder
     read = seen.of("sentences", "ok")["seen"]
     assert "is read as “cancel_order fails when the order's status is 'shipped'.”" in read
     told = seen.of("plans", "warning")
-    assert told["seen"].startswith("row 2, not read, so not enforced: cancel_order rejects suspicious")
+    assert told["seen"].startswith("row 2, not understood, so not enforced: cancel_order rejects suspicious")
     assert told["change"].startswith("nearest: “cancel_order fails when the order's status is 'shipped'.”")
 
 

@@ -66,7 +66,7 @@ def test_two_models_read_a_batch_and_are_compared(api: Api, batch_id: int, tmp_p
     assert "uncalibrated: people decided 0 of the 30 runs needed" in typed(api, tmp_path, "judges")
     run_id = api.get("/api/runs", batch_id=batch_id)["items"][0]["id"]
     shown = typed(api, tmp_path, "show", str(run_id))
-    assert f"by model {PROMPT_VERSION}" in shown
+    assert f"@{PROMPT_VERSION}" in shown
     assert "uncalibrated" in shown
 
 

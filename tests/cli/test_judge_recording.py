@@ -105,7 +105,7 @@ def test_without_tasks_a_run_is_judged_without_an_oracle(tmp_path: Path) -> None
 
 
 BAD: dict[str, tuple[str, list[str]]] = {
-    "a foreign shape": ('{"turns": []}', ["1 problem", "none of the four formats"]),
+    "a foreign shape": ('{"turns": []}', ["1 problem", "not in one of the four supported formats"]),
     "two problems": (
         json.dumps([{"messages": MESSAGES, "task": "nothing"}, {"messages": MESSAGES, "task": 7}]),
         ["2 problems", "/0/task: there is no task `nothing`", "/1/task: there is no task `7`"],

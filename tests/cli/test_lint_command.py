@@ -47,7 +47,7 @@ def test_a_tool_that_would_be_a_guess_is_named_and_is_no_failure(tmp_path: Path)
     result = CliRunner().invoke(app, ["odyssey", "lint", str(tasks), "--tools", str(tools)])
     assert result.exit_code == 0, result.output
     assert "run_close is a guess (confidence 0.30)" in result.output
-    assert "settled by" in result.output
+    assert "to confirm it" in result.output
 
 
 def test_a_sentence_that_is_not_enforced_is_told_and_is_no_failure(tmp_path: Path):
@@ -57,7 +57,7 @@ def test_a_sentence_that_is_not_enforced_is_told_and_is_no_failure(tmp_path: Pat
     tools.write_text(json.dumps(TOOLS))
     result = CliRunner().invoke(app, ["odyssey", "lint", str(tasks), "--tools", str(tools)])
     assert result.exit_code == 0, result.output
-    assert f"row 2, behavior: not read, so not enforced: {odd} (reading stopped at" in result.output
+    assert f"row 2, behavior: not understood, so not enforced: {odd} (reading stopped at" in result.output
     assert "1 task, 1 warning" in result.output
 
 
@@ -98,7 +98,7 @@ def test_every_format_is_read_and_its_notes_are_told_once(tmp_path: Path, name: 
     tasks.write_text(json.dumps(row) if name.endswith("l") and "json" in name else json.dumps([row]))
     result = CliRunner().invoke(app, ["odyssey", "lint", str(tasks)])
     assert result.exit_code == 0, result.output
-    assert result.output.count("Note: The column `User` is read as `user`.") == 1
+    assert result.output.count("Note: The column `User` is used as `user`.") == 1
 
 
 def test_a_workbook_gets_one_message(tmp_path: Path):

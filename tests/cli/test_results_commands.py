@@ -303,7 +303,7 @@ def test_of_a_conversation_all_that_was_said_is_shown_and_a_time_out_is_no_reply
         api.ended(batch_id)
     (run,) = api.runs(batch_id)
     said = look("show", str(run["id"]))
-    part = said.partition("\nSaid\n")[2].partition("\n\n")[0].splitlines()
+    part = said.partition("\nConversation\n")[2].partition("\n\n")[0].splitlines()
     assert [line.split(":")[0].strip() for line in part] == ["user", "agent"] * 2
     assert "→ no reply (504), injected by failure_rules[0]: " in words_of(said)
     assert fits(said)

@@ -86,7 +86,7 @@ def test_a_session_from_its_world_to_its_dataset(look: Look, agent: str, api: Ap
     assert f"--dataset {session['dataset_id']}" in ended
     assert api.get(f"/api/datasets/{session['dataset_id']}")["task_count"] == len(now)
     late = look("worlds", "refine", number, "add 1 order", code=2)
-    assert "nothing of it changes any more" in words(late)
+    assert "it is a dataset and can no longer change" in words(late)
 
 
 def test_buckets_that_nobody_named_are_chosen_and_said_to_be(look: Look, agent: str) -> None:

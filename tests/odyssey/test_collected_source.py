@@ -168,7 +168,7 @@ def test_everything_that_cannot_be_shipped_is_named_with_what_to_do(project: Imp
 def test_a_function_of_a_prompt_has_no_file_to_ship() -> None:
     space: dict[str, Any] = {"__name__": "typed_at_a_prompt"}
     exec("def typed(): return 1", space)
-    with pytest.raises(CannotShip, match="typed was defined where no file is"):
+    with pytest.raises(CannotShip, match="typed was not defined in a file"):
         collect([space["typed"]])
 
 

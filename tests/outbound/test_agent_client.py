@@ -145,7 +145,7 @@ FAULTS = {
         "agent_bad_response",
         200,
         "yes",
-        "that to a ping",
+        "answers a ping, not a dispatch",
     ),
     "invalid UTF-8": (
         answers(200, b'{"final_response": "\xff"}'),

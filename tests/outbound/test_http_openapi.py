@@ -171,7 +171,7 @@ async def test_what_says_it_is_json_and_is_not_stays_text_with_a_note():
     async with raw_agent(answers(200, b'{"a": 1, "a": 2}', "Content-Type: application/json")) as service:
         reply = await get_order(service)
     assert reply.response == '{"a": 1, "a": 2}'
-    assert "says it is JSON and is not: the key 'a' stands twice" in reply.notes[0]
+    assert "declared as JSON but is not: the key 'a' occurs twice" in reply.notes[0]
 
 
 async def test_a_compressed_answer_is_read_though_none_was_asked_for():
@@ -215,11 +215,11 @@ FAULTS = {
     "a bomb": (answers(200, BOMB, "Content-Encoding: deflate"), "cannot be used: it is over 1 MiB"),
     "compressed in half": (
         answers(200, gzip.compress(b"abc" * 99)[:20], "Content-Encoding: gzip"),
-        "compressed (gzip) and breaks off",
+        "compressed (gzip) and incomplete",
     ),
     "not compressed": (
         answers(200, b"abc", "Content-Encoding: gzip"),
-        "says it is compressed (gzip) and is not",
+        "declared as compressed (gzip) but is not",
     ),
     "another compression": (answers(200, b"abc", "Content-Encoding: br"), "it is compressed (br), though"),
     "not UTF-8": (
@@ -264,7 +264,7 @@ async def test_what_was_begun_may_have_been_carried_out():
 
 async def test_arguments_that_make_no_request_send_nothing():
     async with raw_agent(answers(200, b"")) as service, endpoint(service.url(path="")) as live:
-        with pytest.raises(LiveCallFailed, match=r"`id` would make a step of the path .* Nothing was sent"):
+        with pytest.raises(LiveCallFailed, match=r"`id` would make a part of the path .* Nothing was sent"):
             await live.call(TOOLS["get_order"], {"id": ".."})
     assert service.connections == 0
 

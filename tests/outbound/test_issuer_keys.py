@@ -118,7 +118,7 @@ async def test_what_an_issuer_may_do_wrong_is_said(issuer: Issuer, monkeypatch: 
         ({"issuer": issuer.url}, "no jwks_uri"),
         ({"issuer": issuer.url, "jwks_uri": "http://keys.example.com/"}, "https://"),
         ({"issuer": issuer.url, "jwks_uri": "file:///etc/passwd"}, "https://"),
-        ({"issuer": issuer.url, "jwks_uri": f"{issuer.url}/.well-known/openid-configuration"}, "no JWKS"),
+        ({"issuer": issuer.url, "jwks_uri": f"{issuer.url}/.well-known/openid-configuration"}, "not a JWKS"),
         ({"issuer": issuer.url, "jwks_uri": "https://127.0.0.1:9/"}, "cannot connect"),
     ):
         issuer.discovery = discovery

@@ -106,7 +106,7 @@ FAULTS: dict[str, tuple[Step, str]] = {
         sends(JSON, b"{'a': 1}"),
         "answered with a body that is not valid JSON: unexpected character",
     ),
-    "a key twice": (sends(JSON, b'{"a": 1, "a": 2}'), "answered with a body that the key 'a' stands twice"),
+    "a key twice": (sends(JSON, b'{"a": 1, "a": 2}'), "answered with a body that the key 'a' occurs twice"),
     "not UTF-8": (sends(JSON, b'{"a": "\xff"}'), "answered with a body that is not UTF-8 text"),
     "not UTF-8 in its events": (streams(b"data: \xff\n\n"), "answered with bytes that are not UTF-8 text"),
     "not JSON in its events": (
@@ -116,7 +116,10 @@ FAULTS: dict[str, tuple[Step, str]] = {
     "no JSON-RPC": (says({"hello": 1}), "answered with JSON that is not a JSON-RPC answer"),
     "a list": (says([RESULT]), "answered with JSON that is not a JSON-RPC answer"),
     "another id": (says(RESULT | {"id": 99999}), "answered with another id than the request's"),
-    "no content": (says(RESULT | {"result": {"content": "x"}}), "answered with a result that is not as MCP"),
+    "no content": (
+        says(RESULT | {"result": {"content": "x"}}),
+        "answered with a result that is not valid MCP",
+    ),
     "a result of nothing": (
         says(RESULT | {"result": None}),
         "answered with a message that is not JSON-RPC" + MAYBE,
@@ -283,7 +286,7 @@ OPENINGS: dict[str, tuple[Step, str]] = {
     ),
     "no version": (
         says({"jsonrpc": "2.0", "id": "ID", "result": {}}),
-        "answered with a result that is not as MCP",
+        "answered with a result that is not valid MCP",
     ),
     "refuses": (
         says({"jsonrpc": "2.0", "id": "ID", "error": {"code": -32000, "message": "closed on\nSundays"}}),
@@ -408,7 +411,7 @@ async def test_tools_that_cannot_be_had_are_told_of_and_the_others_stay() -> Non
 
 
 async def test_a_list_that_is_no_list_has_a_reason() -> None:
-    with pytest.raises(LiveCallFailed, match="a result that is not as MCP has it, at tools"):
+    with pytest.raises(LiveCallFailed, match="a result that is not valid MCP, at tools"):
         await found(RawMcp(steps={"tools/list": pages(lambda number: {"tools": {"a": 1}})}))
 
 

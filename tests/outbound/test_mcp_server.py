@@ -357,4 +357,4 @@ def test_without_the_package_it_says_what_to_install():
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_THE_PACKAGE], capture_output=True, text=True, check=True
     )
-    assert done.stdout.startswith("HopFailed MCP servers are called with the package mcp: pip install")
+    assert done.stdout.startswith("LiveCallFailed MCP servers are called with the package mcp: pip install")

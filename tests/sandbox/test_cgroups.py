@@ -129,7 +129,7 @@ def test_auto_is_the_group_the_server_is_in_and_it_steps_aside(version_2: Path, 
     [
         ("odyssey", "absolute"),
         ("/sys/fs/cgroup/nowhere", "no such folder"),
-        ("/tmp", "no folder of a cgroup"),
+        ("/tmp", "not a folder of a cgroup"),
     ],
 )
 def test_what_is_no_cgroup_is_refused_with_words(setting: str, says: str) -> None:

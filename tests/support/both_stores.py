@@ -1,8 +1,6 @@
-"""Databases of both kinds with an org, and rows to store in them."""
+"""An org, its agent, tasks and runs, stored in either database."""
 
-from collections.abc import AsyncIterator, Callable
-
-import pytest
+from collections.abc import Callable
 
 from pipelines.core.agents.agent_definition import AgentDefinition
 from pipelines.core.tasks.seed import Seed
@@ -10,9 +8,7 @@ from pipelines.core.text.json_text import JsonObject
 from pipelines.storage.accounts.keys import add_org
 from pipelines.storage.agents import agents
 from pipelines.storage.database.connection import Connection
-from pipelines.storage.database.database import Database, Store
-from pipelines.storage.database.postgres_store import PostgresStore
-from pipelines.storage.database.trace_rows import TraceRow
+from pipelines.storage.database.database import Database
 from pipelines.storage.runs import batches, runs
 from pipelines.storage.runs.runs import NewRun
 from pipelines.storage.tasks import datasets, texts
@@ -25,28 +21,6 @@ SEED = Seed(user_instruction="Do it.", initial_state={"order": {"1": {"n": 1}}})
 LATER = "2026-05-01T12:01:00.000000Z"
 
 SIMULATED = "2025-02-03T04:05:06.000000Z"
-
-
-@pytest.fixture
-async def database(store: Store, anyio_backend: str) -> AsyncIterator[Database]:
-    database = Database(store)
-    yield database
-    await database.close()
-
-
-@pytest.fixture
-async def two_nodes(postgres, anyio_backend: str) -> AsyncIterator[tuple[Database, Database]]:
-    url = postgres.new_database()
-    both = Database(PostgresStore(url)), Database(PostgresStore(url))
-    yield both
-    for database in both:
-        await database.close()
-
-
-def row(run_id: int, sequence: int, **changes: object) -> TraceRow:
-    blank: dict[str, object] = dict.fromkeys(TraceRow._fields)
-    known = {"run_id": run_id, "sequence": sequence, "kind": "tool_call", "occurred_at": NOW}
-    return TraceRow(**(blank | known | changes))  # type: ignore[arg-type]
 
 
 def place(connection: Connection) -> JsonObject:

@@ -11,8 +11,9 @@ from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.json_text import dumps
 from pipelines.engine.evals.edit_scenarios import create_scenario
 from pipelines.storage.database.connection import Connection
-from pipelines.storage.evals import evals
-from pipelines.storage.evals.evals import EvalOutcome, NewEvalTask, NewMatrix
+from pipelines.storage.evals import eval_outcomes, evals
+from pipelines.storage.evals.eval_outcomes import EvalOutcome
+from pipelines.storage.evals.evals import NewEvalTask, NewMatrix
 from pipelines.storage.runs import batches, runs
 from pipelines.storage.runs.runs import Ending, PendingRun
 from pipelines.storage.tasks import datasets, texts
@@ -135,7 +136,7 @@ async def ended_matrix(
                     match_score=float(answer == RIGHT),
                     ended_at=now,
                 )
-                evals.add_outcome(connection, outcome)
+                eval_outcomes.add_outcome(connection, outcome)
                 run_ids.setdefault(variation, []).append(run_id)
         batches.finish_batch(connection, batch_id=batch_id, now=now)
         keep_report(connection, matrix_id, key, _report(scenario_id, version, body, outputs, run_ids))

@@ -117,3 +117,19 @@ def read_ledger_schema(path: Path) -> LedgerSchema | None:
         return parse_ledger_schema(body.get("ledger_schema")) if isinstance(body, dict) else None
     except Refused as refused:
         stop_with(refused.problems, str(path))
+
+
+BATCH = "batch:"
+
+
+def run_or_batch(named: str) -> tuple[str, int]:
+    """What `12` and `batch:3` name: "" for a run, BATCH for a batch, and its number."""
+    kind = BATCH if named.startswith(BATCH) else ""
+    number = named.removeprefix(BATCH)
+    if not is_number(number):
+        stop(f"{named}: give the number of a run, such as 12, or batch:3. See: pipelines ls runs")
+    return kind, int(number)
+
+
+def is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()

@@ -12,7 +12,7 @@ from pipelines.cli.endpoints.cassette_commands import app as cassette_app
 from pipelines.cli.endpoints.commands import app as endpoints_app
 from pipelines.cli.eval.commands import app as eval_app
 from pipelines.cli.host.model_commands import app as models_app
-from pipelines.cli.options import Json, Version, with_server
+from pipelines.cli.options import Answer, Json, Version, with_server
 from pipelines.cli.results.commands import RESULTS
 from pipelines.cli.results.commands import app as results_app
 from pipelines.cli.suites.ci_commands import app as ci_app
@@ -42,6 +42,13 @@ app.add_typer(models_app, name="models", rich_help_panel=HOST)
 app.add_typer(results_app)  # its commands are the app's own
 
 
+Host = Annotated[str | None, typer.Option(help="Address to listen on. [default: 127.0.0.1]")]
+DataDir = Annotated[str | None, typer.Option(help="The server's data directory. [default: .pipelines]")]
+DatabaseUrl = Annotated[
+    str | None, typer.Option(help="sqlite:///… or postgresql://…  [default: in --data-dir]")
+]
+
+
 @app.callback(invoke_without_command=True)
 def main(version: Version = False) -> None:
     """The only option without a command is --version."""
@@ -49,14 +56,12 @@ def main(version: Version = False) -> None:
 
 @app.command(rich_help_panel=HOST)
 def up(
-    host: Annotated[str | None, typer.Option(help="Address to listen on. [default: 127.0.0.1]")] = None,
+    host: Host = None,
     port: Annotated[int | None, typer.Option(help="Port; 0 picks a free one. [default: 8420]")] = None,
     data_dir: Annotated[
         str | None, typer.Option(help="Directory of the database and the keys. [default: .pipelines]")
     ] = None,
-    database_url: Annotated[
-        str | None, typer.Option(help="sqlite:///… or postgresql://…  [default: in --data-dir]")
-    ] = None,
+    database_url: DatabaseUrl = None,
 ) -> None:
     """Start the server. The first start creates an API key and shows it once."""
     from pipelines.cli.host.up import start
@@ -67,7 +72,7 @@ def up(
 @app.command(rich_help_panel=HOST)
 def worker(
     database_url: Annotated[str, typer.Option(help="The server's database: postgresql://…")],
-    host: Annotated[str | None, typer.Option(help="Address to listen on. [default: 127.0.0.1]")] = None,
+    host: Host = None,
     port: Annotated[int, typer.Option(help="Port of this node's proxy; 0 picks a free one.")] = 0,
     data_dir: Annotated[
         str | None, typer.Option(help="Directory with the server's secret key. [default: .pipelines]")
@@ -82,12 +87,8 @@ def worker(
 @app.command(rich_help_panel=HOST)
 def prune(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be removed.")] = False,
-    data_dir: Annotated[
-        str | None, typer.Option(help="The server's data directory. [default: .pipelines]")
-    ] = None,
-    database_url: Annotated[
-        str | None, typer.Option(help="sqlite:///… or postgresql://…  [default: in --data-dir]")
-    ] = None,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
 ) -> None:
     """Remove packages and code that no run uses, and the remains of interrupted uploads."""
     from pipelines.cli.host.prune import prune
@@ -101,12 +102,8 @@ def token(
     subject: Annotated[str, typer.Option(help="Name of the holder, shown beside their actions.")] = "local",
     hours: Annotated[float, typer.Option(min=0.01, max=720, help="Hours until it expires.")] = 12,
     org: Annotated[str | None, typer.Option(help="The org's id or name, if the server has several.")] = None,
-    data_dir: Annotated[
-        str | None, typer.Option(help="The server's data directory. [default: .pipelines]")
-    ] = None,
-    database_url: Annotated[
-        str | None, typer.Option(help="sqlite:///… or postgresql://…  [default: in --data-dir]")
-    ] = None,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
 ) -> None:
     """Print a token (JWT) for /api/v1 and /v1/traces of the server that uses --data-dir."""
     from pipelines.cli.host.token import print_token
@@ -258,12 +255,11 @@ def compare(
     fail_on_regression: Annotated[
         bool, typer.Option("--fail-on-regression", help="Exit with code 1 if a task regressed.")
     ] = False,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Show which tasks changed between two batches, and whether it is more than chance."""
-    from pipelines.cli.results.compare import print_comparison
+    from pipelines.cli.results.compare import show_comparison
 
-    print_comparison(server, old, new, fails=fail_on_regression, as_json=as_json)
+    return show_comparison(server, old, new, fails=fail_on_regression)
 
 
 def run() -> None:

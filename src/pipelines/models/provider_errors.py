@@ -54,7 +54,7 @@ def _of_status(error: ModelHTTPError, key: str | None) -> ModelCallFailed:
         failure = Failure.BAD_REQUEST
     return ModelCallFailed(
         failure,
-        f"it answered with status {status}: {_without(_said(error.body), key)}",
+        f"it answered with status {status}: {_without(_error_message(error.body), key)}",
         tokens=0 if status < 500 else None,
         is_worth_retry=is_passing,
         retry_after_s=_retry_after(error.headers or {}),
@@ -70,7 +70,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         cause = cause.__cause__ or cause.__context__
 
 
-def _said(body: object) -> str:
+def _error_message(body: object) -> str:
     """The provider's sentence, where it has the usual shape."""
     inner = body.get("error", body) if isinstance(body, Mapping) else body
     said = inner.get("message", inner) if isinstance(inner, Mapping) else inner

@@ -6,7 +6,7 @@ proxy_call -> proxy_call_with -> run_flow(retry_flow) -> exchange; the async fun
 import json
 import os
 from collections.abc import Callable, Generator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import quote
 
 from ..wire.envelope import Envelope
@@ -14,10 +14,8 @@ from ..wire.names import HEADER_IDEMPOTENCY_KEY, Source
 from .context import current
 from .errors import MOST_SHOWN, ProxyRefused, ProxyUnavailable, ToolFailed
 from .retry import MAX_TRIES, Attempt, wait_before_next
+from .threads import LazyThreadPool
 from .transport import ExchangeFailed, HttpReply, HttpRequest, exchange, is_in_process
-
-if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
 
 TIMEOUT_S = 120.0  # a tool that a model answers may take 20 s; this is for one try
 MAX_AT_ONCE = 64  # async calls under way; each waits in a thread
@@ -175,21 +173,11 @@ async def _async_send(request: HttpRequest) -> Outcome:
     from contextvars import copy_context
 
     loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(_call_executor(), copy_context().run, _send, request)
+    return await loop.run_in_executor(_call_executor.executor(), copy_context().run, _send, request)
 
 
-_executor: "list[ThreadPoolExecutor]" = []
-if hasattr(os, "register_at_fork"):  # a fork takes the executor along, but not its threads
-    os.register_at_fork(after_in_child=_executor.clear)
-
-
-def _call_executor() -> "ThreadPoolExecutor":
-    """A pool of its own: handlers that wait for these calls may fill the loop's default pool."""
-    if not _executor:
-        from concurrent.futures import ThreadPoolExecutor
-
-        _executor.append(ThreadPoolExecutor(MAX_AT_ONCE, thread_name_prefix="odyssey-call"))
-    return _executor[0]
+#: A pool of its own: handlers that wait for these calls may fill the loop's default pool.
+_call_executor = LazyThreadPool(MAX_AT_ONCE, "odyssey-call")
 
 
 def _random_fraction() -> float:

@@ -13,13 +13,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextvars import copy_context
 from dataclasses import dataclass
 from hmac import compare_digest
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ..wire.envelope import BadEnvelope, Envelope
 from .context import set_current
-
-if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
+from .threads import LazyThreadPool
 
 log = logging.getLogger(__name__)
 MAX_BODY_BYTES = 16 * 1024 * 1024  # a long conversation is sent whole with each of its turns
@@ -114,7 +112,7 @@ class Dispatcher:
             else:
                 loop = asyncio.get_running_loop()
                 made = await loop.run_in_executor(
-                    _handler_executor(), copy_context().run, self._call_handler, envelope
+                    _handler_executor.executor(), copy_context().run, self._call_handler, envelope
                 )
             return made if isinstance(made, Answer) else await self._await_result(made, envelope)
 
@@ -174,15 +172,5 @@ def _is_async(handler: Handler) -> bool:
     )
 
 
-_executor: "list[ThreadPoolExecutor]" = []
-if hasattr(os, "register_at_fork"):  # a fork takes the executor along, but not its threads
-    os.register_at_fork(after_in_child=_executor.clear)
-
-
-def _handler_executor() -> "ThreadPoolExecutor":
-    """A pool of its own: the loop's default pool is small, and an agent may work for minutes."""
-    if not _executor:
-        from concurrent.futures import ThreadPoolExecutor
-
-        _executor.append(ThreadPoolExecutor(MAX_AT_ONCE, thread_name_prefix="odyssey-agent"))
-    return _executor[0]
+#: A pool of its own: the loop's default pool is small, and an agent may work for minutes.
+_handler_executor = LazyThreadPool(MAX_AT_ONCE, "odyssey-agent")

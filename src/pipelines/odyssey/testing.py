@@ -18,16 +18,13 @@ from pipelines.core.agents.agent_reply import BadReply, answer_in, read_reply_fi
 from pipelines.core.calls.called_run import CalledRun, KeptReply, OldKey
 from pipelines.core.calls.run_moment import seed_name, start_of, world_name
 from pipelines.core.calls.tool_call import (
-    Ask,
-    Decision,
     ReceivedCall,
     Reply,
     ToolCall,
-    decide,
+    decide_without_asking,
     receive,
     reply_of,
     row_of,
-    settle,
     text_of,
 )
 from pipelines.core.ledger.ledger import Ledger, World
@@ -36,7 +33,6 @@ from pipelines.core.proposed_oracles.propose_oracle import ProposedOracle, oracl
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.language import parse_plan
 from pipelines.core.simulation.rules.axis import active_rules
-from pipelines.core.simulation.simulator import Wait
 from pipelines.core.task_files.read_tasks import parse_tasks
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
@@ -286,7 +282,9 @@ class InProcessRun:
             return _http_reply(reply_of(self._rows[received.sequence - 1]))
         arrival = received.arrival if isinstance(received, ReceivedCall) else None
         decision, held_ms = (
-            _settle_at_once(live, received) if isinstance(received, ReceivedCall) else (received, 0)
+            decide_without_asking(live, received, "A run inside a test asks nothing outside it.")
+            if isinstance(received, ReceivedCall)
+            else (received, 0)
         )
         latency_ms = round((perf_counter() - call.started) * 1e3 + held_ms, 3)
         row = row_of(
@@ -310,8 +308,14 @@ class InProcessRun:
         payload = read_event(body)
         text = event_time(payload) or datetime.now(UTC)
         sequence = self._live.sequence + 1
-        blank = TraceRow(1, sequence, event_type, *[None] * (len(TraceRow._fields) - 3))  # type: ignore[arg-type]
-        row = blank._replace(actor_id=actor_id, occurred_at=_timestamp(text), payload=text_of(payload))
+        row = TraceRow(
+            1,
+            sequence,
+            event_type,
+            actor_id=actor_id,
+            occurred_at=_timestamp(text),
+            payload=text_of(payload),
+        )
         self._live.fold(row)
         self._rows.append(row)
         return HttpReply(200, {}, dumps({"accepted": True, "sequence": sequence, "event_type": event_type}))
@@ -323,17 +327,6 @@ def _as_turns(said: str | Mapping[str, Any] | Sequence[str]) -> list[Row]:
         return [dict(said)]
     every = [said] if isinstance(said, str) else list(said)
     return [{"final_response": text} for text in every] or [{"final_response": ""}]
-
-
-def _settle_at_once(live: CalledRun, received: ReceivedCall) -> tuple[Decision, int]:
-    """The decision, and how many milliseconds it would have been held back: here nobody waits for them."""
-    outcome, held_ms = decide(live, received), 0
-    while isinstance(outcome, Ask):
-        is_wait = isinstance(outcome.question, Wait)
-        held_ms += outcome.question.latency_ms if isinstance(outcome.question, Wait) else 0
-        reply = None if is_wait else AskFailed("A run inside a test asks nothing outside it.")
-        outcome = settle(live, outcome, reply)
-    return outcome, held_ms
 
 
 def _http_reply(reply: Reply) -> HttpReply:

@@ -1,11 +1,32 @@
-"""Runs async code from sync code inside a running loop: on a new thread, with the current envelope."""
+"""Threads: async code run from sync code inside a running loop, and pools that are made when first used."""
 
+import os
 import threading
 from collections.abc import Callable, Coroutine
 from contextvars import copy_context
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 T = TypeVar("T")
+
+
+class LazyThreadPool:
+    """A fork takes the pool along, but not its threads: the child makes its own."""
+
+    def __init__(self, most: int, name: str) -> None:
+        self._most, self._name = most, name
+        self._made: list[ThreadPoolExecutor] = []
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._made.clear)
+
+    def executor(self) -> "ThreadPoolExecutor":
+        if not self._made:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._made.append(ThreadPoolExecutor(self._most, thread_name_prefix=self._name))
+        return self._made[0]
 
 
 def run_async_in_thread(coro_factory: Callable[[], Coroutine[Any, Any, T]]) -> T:

@@ -121,7 +121,7 @@ class ModelClient:
         self._tls.set_alpn_protocols(["http/1.1"])
 
     @asynccontextmanager
-    async def asked(self, request: ModelRequest) -> AsyncIterator[StreamedAnswer]:
+    async def open_answer(self, request: ModelRequest) -> AsyncIterator[StreamedAnswer]:
         """The answer, open while this is held. UpstreamFailed for all that the other side does."""
         try:
             plain = await self._connected(request)

@@ -145,7 +145,7 @@ class FunctionBox:
     async def _is_clean(self) -> bool:
         with suppress(TimeoutError):
             async with asyncio.timeout(TIDIES_WITHIN_S):
-                told = await self._held.sandbox.told()
+                told = await self._held.sandbox.read_notice()
                 return told is not None and told.get("clean") is True
         return False
 

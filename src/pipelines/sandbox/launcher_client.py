@@ -71,7 +71,7 @@ class Launcher:
             )
         ours.setblocking(False)
         self._socket = ours
-        asyncio.get_running_loop().add_reader(ours.fileno(), self._heard)
+        asyncio.get_running_loop().add_reader(ours.fileno(), self._read_replies)
 
     def launch(self, request: Request, handles: Sequence[int]) -> tuple[int, "asyncio.Future[int]"]:
         """A name for `kill`, and the exit code to come. The handles stay the caller's to close."""
@@ -116,7 +116,7 @@ class Launcher:
             self._forget()
             raise LauncherGone from None
 
-    def _heard(self) -> None:
+    def _read_replies(self) -> None:
         assert self._socket is not None
         try:
             data = self._socket.recv(4096)

@@ -221,7 +221,7 @@ class Sandbox:
         except LauncherGone:
             return None, sandbox_lost()
 
-    async def told(self) -> dict[str, Any] | None:
+    async def read_notice(self) -> dict[str, Any] | None:
         """A short frame that comes unasked; None where none comes. Never raises but for cancellation."""
         try:
             frame = await self._receive(_SMALL_FRAME)

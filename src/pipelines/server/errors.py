@@ -1,7 +1,7 @@
 """Maps errors to HTTP statuses and answers them in one JSON shape."""
 
-import logging
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import orjson
 from fastapi import FastAPI, Request, Response
@@ -14,8 +14,6 @@ from pipelines.core.text.problems import Problem, Refused
 from pipelines.wire import errors
 from pipelines.wire.errors import OdysseyError
 from pipelines.wire.names import API_V1
-
-log = logging.getLogger(__name__)
 
 STATUS: dict[type[OdysseyError], int] = {
     errors.BadRequest: 400,
@@ -100,35 +98,21 @@ def install(app: FastAPI) -> None:
         reply = reply_to(error, has_detail=request.url.path.startswith(API_V1))
         return Response(reply.body, reply.status, reply.headers)
 
-    async def on_ours(request: Request, error: Exception) -> Response:
-        assert isinstance(error, OdysseyError)
-        return answer(error, request)
+    def handle(kind: type[Exception], convert: Callable[[Any, Request], OdysseyError]) -> None:
+        async def handler(request: Request, error: Exception) -> Response:
+            response = answer(convert(error, request), request)
+            response.headers.update(getattr(error, "headers", None) or {})  # of Starlette's own errors
+            return response
 
-    async def on_refused(request: Request, error: Exception) -> Response:
-        assert isinstance(error, Refused)
-        return answer(from_refusal(error), request)
-
-    async def on_validation(request: Request, error: Exception) -> Response:
-        assert isinstance(error, RequestValidationError)
-        return answer(from_validation(error), request)
-
-    async def on_http(request: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)
-        response = answer(from_http(error, request), request)
-        response.headers.update(error.headers or {})
-        return response
+        app.add_exception_handler(kind, handler)
 
     async def on_gone(request: Request, error: Exception) -> Response:
         return Response(status_code=GONE)  # nobody receives it: the client has disconnected
 
-    async def on_fault(request: Request, error: Exception) -> Response:
-        return answer(
-            errors.InternalError(), request
-        )  # Starlette raises it again behind us, so the server logs it
-
-    app.add_exception_handler(OdysseyError, on_ours)
-    app.add_exception_handler(Refused, on_refused)
-    app.add_exception_handler(RequestValidationError, on_validation)
-    app.add_exception_handler(HTTPException, on_http)
+    handle(OdysseyError, lambda error, request: error)
+    handle(Refused, lambda error, request: from_refusal(error))
+    handle(RequestValidationError, lambda error, request: from_validation(error))
+    handle(HTTPException, from_http)
     app.add_exception_handler(ClientDisconnect, on_gone)
-    app.add_exception_handler(Exception, on_fault)
+    # Starlette raises it again behind us, so the server logs it.
+    handle(Exception, lambda error, request: errors.InternalError())

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from pipelines.core.coding.patch_paths import hunk_lines
 from pipelines.web.json_view import visible
 
 MOST_FILES = 200
@@ -90,7 +91,7 @@ def _parts(patch: str) -> Iterator[_Part]:
                 yield part
             part = _Part()
         elif part is not None and line.startswith("@@ "):
-            old, new = _hunk(line)
+            old, new = hunk_lines(line)
             part.lines.append(DiffLine("hunk", _cut(line)))
         elif part is not None and line:
             part.name = _name(line) or part.name
@@ -109,15 +110,6 @@ def _name(line: str) -> str | None:
         if line.startswith(start):
             return line.removeprefix(start).removesuffix("\t")
     return None
-
-
-def _hunk(head: str) -> tuple[int, int]:
-    """`@@ -3,7 +3,8 @@`: how many lines of the old file and of the new one follow."""
-    try:
-        old, new = (int(part.partition(",")[2] or 1) for part in head.split(" ")[1:3])
-    except ValueError:
-        return 0, 0
-    return old, new
 
 
 def _cut(line: str) -> str:

@@ -50,7 +50,7 @@ def json_line(value: Json) -> Markup:
     if isinstance(value, dict | list):
         text = dumps(value).decode()
         if len(text) > _LINE_CHARS:
-            inside = "".join(_shown(value, 0, _Budget(_LINE_VALUES, _LINE_TEXT)))
+            inside = "".join(_render_value(value, 0, _Budget(_LINE_VALUES, _LINE_TEXT)))
             return Markup(f'<div class="json">{inside}</div>')
         return Markup(f'<span class="json">{_safe(text)}</span>')
     return Markup(f'<span class="json">{_leaf(value, _Budget(1, _LINE_TEXT))}</span>')
@@ -62,7 +62,7 @@ def _safe(text: str) -> str:
 
 def json_view(value: Json, *, depth: int = OPEN_DEPTH) -> Markup:
     budget = _Budget()
-    inside = "".join(_shown(value, depth, budget))
+    inside = "".join(_render_value(value, depth, budget))
     return Markup(f'<div class="json">{inside}</div>')
 
 
@@ -81,7 +81,7 @@ def folded_text(text: str, *, css: str = "said", most: int = MOST_CHARS) -> Mark
     )
 
 
-def _shown(value: Json, depth: int, budget: _Budget) -> Iterator[str]:
+def _render_value(value: Json, depth: int, budget: _Budget) -> Iterator[str]:
     if not budget.take():
         yield '<span class="soft">… more, in the JSON</span>'
     elif isinstance(value, dict):
@@ -120,7 +120,7 @@ def _many(
             yield '<div class="soft">… more, in the JSON</div>'
             break
         yield f"<div>{name(key)}"
-        yield from _shown(part, depth - 1, budget)
+        yield from _render_value(part, depth - 1, budget)
         yield "</div>"
     yield "</div></details>"
 

@@ -230,7 +230,7 @@ def _read(where: str, *, payload: Mapping[str, Any], names: Mapping[str, str], *
     part is called where it was looked for."""
     problems: list[str] = []
 
-    def told(part: str) -> str:
+    def label(part: str) -> str:
         return names.get(part, part)
 
     def whole_number(part: str) -> int:
@@ -239,12 +239,12 @@ def _read(where: str, *, payload: Mapping[str, Any], names: Mapping[str, str], *
             return value
         if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
             return int(value)
-        problems.append(f"no readable {told(part)}")
+        problems.append(f"no readable {label(part)}")
         return 0
 
     def text(part: str, value: Any) -> str:
         if not isinstance(value, str):
-            problems.append(f"no {told(part)}" if value is None else f"a {told(part)} that is no text")
+            problems.append(f"no {label(part)}" if value is None else f"a {label(part)} that is no text")
             return ""
         return value
 

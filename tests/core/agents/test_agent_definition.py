@@ -158,9 +158,17 @@ REFUSALS = {
     "config is text": ({"config": "x"}, "/config", "object"),
     "unknown key of config": ({"config": {"agents": []}}, "/config/agents", "unknown field"),
     "sub_agents is an object": ({"config": {"sub_agents": {}}}, "/config/sub_agents", "array"),
-    "no actor id": (sub_agents({}), "/config/sub_agents/0/actor_id", "missing"),
-    "a bad actor id": (sub_agents({"actor_id": "a//b"}), "/config/sub_agents/0/actor_id", "no actor id"),
-    "an empty actor id": (sub_agents({"actor_id": ""}), "/config/sub_agents/0/actor_id", "no actor id"),
+    "is not a valid actor id": (sub_agents({}), "/config/sub_agents/0/actor_id", "missing"),
+    "a bad actor id": (
+        sub_agents({"actor_id": "a//b"}),
+        "/config/sub_agents/0/actor_id",
+        "is not a valid actor id",
+    ),
+    "an empty actor id": (
+        sub_agents({"actor_id": ""}),
+        "/config/sub_agents/0/actor_id",
+        "is not a valid actor id",
+    ),
     "an actor id twice": (
         sub_agents({"actor_id": "a"}, {"actor_id": "a"}),
         "/config/sub_agents/1/actor_id",

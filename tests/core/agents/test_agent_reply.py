@@ -127,11 +127,17 @@ MALFORMED = {
     "content is a number": ([{"role": "user", "content": 3}], "/messages/0/content must be a list of parts"),
     "content is an object": ([{"role": "user", "content": {}}], "/messages/0/content"),
     "a part is a number": ([{"role": "user", "content": [3]}], "/messages/0/content/0"),
-    "a text part without text": ([{"role": "user", "content": [{"type": "text"}]}], "has its `text`"),
+    "a text part without text": (
+        [{"role": "user", "content": [{"type": "text"}]}],
+        "the `text` of a text part must be a string",
+    ),
     "a tool message without id": ([{"role": "tool", "content": "x"}], "/messages/0/tool_call_id is required"),
     "a tool message with an empty id": ([{"role": "tool", "tool_call_id": ""}], "is required"),
     "an id that is a number": ([{"role": "tool", "tool_call_id": 1}], "/messages/0/tool_call_id must be"),
-    "tool calls of a user": ([{"role": "user", "tool_calls": [CALL]}], "belong on assistant messages"),
+    "tool calls of a user": (
+        [{"role": "user", "tool_calls": [CALL]}],
+        "are allowed on assistant messages only",
+    ),
     "tool calls as an object": ([{"role": "assistant", "tool_calls": CALL}], "/messages/0/tool_calls"),
     "a call without id": ([{"role": "assistant", "tool_calls": [{"name": "x"}]}], "/tool_calls/0/id"),
     "a call without name": ([{"role": "assistant", "tool_calls": [{"id": "x"}]}], "/tool_calls/0/name"),
@@ -145,7 +151,7 @@ MALFORMED = {
     ),
     "arguments as a list": ([{"role": "assistant", "tool_calls": [CALL | {"arguments": []}]}], "/arguments"),
     "thinking as text": ([{"role": "assistant", "thinking": "hm"}], "/messages/0/thinking"),
-    "too many": ([{"role": "user"}] * 10_001, "/messages has 10001 messages; at most 10000 are taken"),
+    "too many": ([{"role": "user"}] * 10_001, "/messages has 10001 messages; at most 10000 are allowed"),
     "five bad ones": ([1, 2, 3, 4, 5], "and 2 more"),
 }
 
@@ -221,7 +227,7 @@ NO_REPLIES = {
     "an empty object": (b"{}", "an empty object"),
     "another envelope": (b'{"output": "x", "usage": {}}', "only `output`, `usage`"),
     "an error": (b'{"error": "boom"}', "only `error`"),
-    "the answer to a ping": (b'{"ok": true}', "that to a ping"),
+    "the answer to a ping": (b'{"ok": true}', "answers a ping, not a dispatch"),
     "null in it": (b'{"final_response": null}', "`final_response` is null"),
     "an object in it": (b'{"final_response": {"text": "x"}}', "`final_response` is an object"),
     "empty": (b'{"final_response": ""}', "`final_response` is empty"),
@@ -263,7 +269,7 @@ MENDED = {
         {"\ufffd": "😀"},
         ["lone surrogates"],
     ),
-    "a key twice": (b'{"final_response": "x", "final_response": "y"}', "y", None, ["stood twice"]),
+    "a key twice": (b'{"final_response": "x", "final_response": "y"}', "y", None, ["twice"]),
     "NUL": (b'{"final_response": "a\\u0000b"}', "a\ufffdb", None, ["NUL"]),
     "a large number beside NaN": (
         b'{"final_response": "x", "metadata": {"a": NaN, "b": 123456789012345678901234567890}}',

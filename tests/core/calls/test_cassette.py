@@ -131,7 +131,7 @@ def test_everything_that_is_wrong_with_an_edited_file_is_named_by_its_line():
         5: "has no `response`",
         6: "must be a JSON object, not an array",
         8: "is the same call as line 1: get_order, occurrence 1",
-        9: "stands twice",
+        9: "occurs twice",
     }.items():
         assert part in said[place][1], said[place]
     assert problems[1].hint == "did you mean `response`?"

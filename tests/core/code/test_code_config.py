@@ -69,11 +69,11 @@ BAD: dict[str, tuple[dict[str, Any], str, str]] = {
     "an unknown field": ({"source": "x", "packages": []}, "/config/packages", "unknown field"),
     "no functions of several files": ({"files": {"a.py": "", "b.py": ""}}, "/config/functions", "missing"),
     "no functions": ({"files": {"a.py": "", "b.py": ""}, "functions": []}, "/config/functions", "missing"),
-    "no name": ({"source": "x", "functions": ["a b"]}, "/config/functions/0", "names no function"),
+    "no name": ({"source": "x", "functions": ["a b"]}, "/config/functions/0", "has no function name"),
     "which file": (
         {"files": {"a.py": "", "b.py": ""}, "functions": ["f"]},
         "/config/functions/0",
-        "does not say in which file",
+        "does not name its file",
     ),
     "no such file": ({"source": "x", "functions": ["b.py:f"]}, "/config/functions/0", "not among the files"),
     "twice": ({"source": "x", "functions": ["f", "f"]}, "/config/functions/1", "is listed twice"),
@@ -91,12 +91,16 @@ BAD: dict[str, tuple[dict[str, Any], str, str]] = {
     "a secret itself": (
         {"source": "x", "env_vars": {"KEY": "sk-very secret"}},
         "/config/env_vars/KEY",
-        "is no name of a credential",
+        "is not a valid credential name",
     ),
-    "no base64": ({"zip": "%%%", "functions": ["a"]}, "/config/zip", "is no base64"),
+    "no base64": ({"zip": "%%%", "functions": ["a"]}, "/config/zip", "is not base64"),
     "no zip": ({"zip": "aGVsbG8=", "functions": ["a"]}, "/config/zip", ""),
     "an address": ({"source": "x", "allow_hosts": ["10.0.0.1"]}, "/config/allow_hosts/0", "is an IP address"),
-    "a path outside": ({"files": {"../a.py": ""}, "functions": ["f"]}, "/config/files/..~1a.py", "leads out"),
+    "a path outside": (
+        {"files": {"../a.py": ""}, "functions": ["f"]},
+        "/config/files/..~1a.py",
+        "points outside of the tree",
+    ),
 }
 
 

@@ -31,12 +31,15 @@ ODD: dict[str, tuple[Json, str]] = {
         "the sandbox's report on a function cannot be read",
     ),
     "another file": ([said(file="c.py")], "the sandbox's report on a function cannot be read"),
-    "a name that is none": ([said("é", file="b.py")], "é is no tool: tools have names of ASCII letters"),
-    "a problem": ([said(problem="is odd")], "f is no tool: is odd"),
-    "no schema": ([said(input_schema=[])], "f is no tool: it has no input schema"),
-    "a schema that is none": ([said(input_schema={"type": "thing"})], "f is no tool: "),
-    "a schema that reads a file": ([said(input_schema={"$ref": "file:///etc/passwd"})], "f is no tool: "),
-    "an output schema that is none": ([said(output_schema={"type": 3})], "f is no tool: "),
+    "a name that is none": (
+        [said("é", file="b.py")],
+        "é is not a tool: a tool's name must have only ASCII letters",
+    ),
+    "a problem": ([said(problem="is odd")], "f is not a tool: is odd"),
+    "no schema": ([said(input_schema=[])], "f is not a tool: it has no input schema"),
+    "a schema that is none": ([said(input_schema={"type": "thing"})], "f is not a tool: "),
+    "a schema that reads a file": ([said(input_schema={"$ref": "file:///etc/passwd"})], "f is not a tool: "),
+    "an output schema that is none": ([said(output_schema={"type": 3})], "f is not a tool: "),
 }
 
 

@@ -93,7 +93,7 @@ def test_a_workspace_starts_from(written: object, seed: object) -> None:
         ("git@github.com:a/b.git", "must start with https://"),
         ("http://git.example.com/a.git", "must start with https://"),
         ("https://user:pass@git.example.com/a.git", "contains credentials"),
-        ("https://git.example.com", "must name a repository"),
+        ("https://git.example.com", "must be the URL of a repository"),
     ],
 )
 def test_a_git_url_that_is_a_path_an_option_or_a_secret_is_refused(url: str, told: str) -> None:
@@ -176,7 +176,9 @@ def test_an_agent_over_http_is_refused_with_the_reason() -> None:
 
 @pytest.mark.parametrize("axis", ["workspace_seed", "setup_command", "eval"])
 def test_what_changes_a_scenario_needs_one(axis: str) -> None:
-    assert "names none" in row_problems(**{axis: "https://git.example.com/a.git"})[f"/{axis}"].message
+    assert (
+        "has no `scenario_ref`" in row_problems(**{axis: "https://git.example.com/a.git"})[f"/{axis}"].message
+    )
 
 
 def test_a_row_s_own_parts_are_checked_where_they_stand() -> None:

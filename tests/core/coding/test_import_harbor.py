@@ -105,7 +105,7 @@ def test_compose_is_refused_by_its_name():
         ("[verifier]\nenvironment_mode = 'separate'\n", "is graded in a container of its own"),
         ("[[environment.mcp_servers]]\nname = 'x'\n", "starts MCP servers in its container"),
         ("[verifier]\nenv = {KEY = '${OPENAI_API_KEY}'}\n", "verifier.env.KEY is taken from the machine"),
-        ("not toml", "task.toml is no TOML"),
+        ("not toml", "task.toml is not valid TOML"),
     ],
 )
 def test_what_only_a_container_has_is_refused(toml, reason):
@@ -118,7 +118,7 @@ def test_a_task_without_one_of_its_parts_is_refused(path):
 
 
 def test_a_test_that_is_no_text_is_refused():
-    assert reasons("ledger-totals", **{"tests/data.bin": b"\xff\0"}) == ("tests/data.bin is no text",)
+    assert reasons("ledger-totals", **{"tests/data.bin": b"\xff\0"}) == ("tests/data.bin is not text",)
 
 
 def test_binary_files_of_the_workspace_are_packed():
@@ -198,7 +198,7 @@ def test_empty_folders_are_made_in_the_workspace_and_elsewhere_are_a_note():
     made.make_folders("/app")
     assert made.reasons == []
     assert made.setup == ["mkdir -p /app/data/in", "touch data/in/x", "mkdir -p /app/out"]
-    assert made.notes[-1] == "its image has the empty folders /output, /data; here only /app is kept"
+    assert made.notes[-1] == "its image has the empty folders /output, /data; only /app is kept here"
 
 
 def test_packages_that_pip_would_install_become_requirements():
@@ -225,7 +225,7 @@ def test_tools_to_work_with_are_done_without_and_told():
     line = "RUN apt-get update \\\n  && apt-get install -y --no-install-recommends git curl=7.88 \\\n"
     made = built(f"FROM debian:12\nWORKDIR /app\n{line}  && rm -rf /var/lib/apt/lists/*\n")
     assert not made.reasons
-    assert made.notes[-1].startswith("its image has git, curl;")
+    assert made.notes[-1].startswith("its image installs git, curl;")
 
 
 def test_what_is_run_in_the_workspace_becomes_its_setup_in_order():

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.core.coding.import_swebench import TestSetting, read_swebench_file, read_swebench_row
+from pipelines.core.coding.import_swebench import RowSetting, read_swebench_file, read_swebench_row
 from pipelines.core.coding.imported import ImportedTask, RefusedTask
 
 ROW = {
@@ -60,9 +60,7 @@ def test_the_fix_and_the_hints_are_not_in_what_the_agent_is_told():
 
 
 def test_how_tests_are_run_is_taken_from_whoever_imports():
-    setting = TestSetting(
-        requirements="attrs\n", setup_command="make", test_command="make test", timeout_s=60
-    )
+    setting = RowSetting(requirements="attrs\n", setup_command="make", test_command="make test", timeout_s=60)
     task = read_swebench_row(ROW | {"FAIL_TO_PASS": ["test_a (x.Y)"]}, 1, None, setting)
     assert isinstance(task, ImportedTask)
     assert task.scenario["requirements"] == "attrs\n"
@@ -78,7 +76,7 @@ def test_how_tests_are_run_is_taken_from_whoever_imports():
         ({"FAIL_TO_PASS": "[]"}, "has no `FAIL_TO_PASS`"),
         ({"FAIL_TO_PASS": "[1]"}, "`FAIL_TO_PASS` must be an array of names of tests"),
         ({"FAIL_TO_PASS": "{"}, "`FAIL_TO_PASS` is not valid JSON"),
-        ({"PASS_TO_PASS": ["test_x (app.tests.T)"]}, "`test_x (app.tests.T)` is no test of pytest's"),
+        ({"PASS_TO_PASS": ["test_x (app.tests.T)"]}, "`test_x (app.tests.T)` is not a pytest test"),
         ({"image_name": "swebench/x:1"}, "needs the container image `swebench/x:1` (image_name)"),
         ({"patch": 3}, "`patch` must be a text"),
         ({"test_patch": "GIT binary patch\n"}, "its tests have binary files"),
@@ -89,7 +87,7 @@ def test_rows_that_cannot_be_had_are_refused_with_the_reason(changes, reason):
 
 
 def test_a_row_that_is_no_object_is_named_by_its_place():
-    assert read_swebench_row([1], 7) == RefusedTask(name="row 7", reasons=("is no object",))
+    assert read_swebench_row([1], 7) == RefusedTask(name="row 7", reasons=("is not an object",))
 
 
 @pytest.mark.parametrize(

@@ -175,10 +175,10 @@ NO_OPS = {
         order(field_map={"total": "$.ten"}),
         "order `4521` already has these values",
     ),
-    "a path that cannot be read": (order(id_from="order_id"), "id_from order_id is no JSONPath"),
+    "a path that cannot be read": (order(id_from="order_id"), "id_from order_id is not a JSONPath"),
     "a type that is not declared": (order(entity_type="refund"), "declares no entity type `refund`"),
     "no type": (LedgerAdapter(id_from="$.order_id"), "declares no entity type ``"),
-    "no path": (LedgerAdapter(entity_type="order"), "is no JSONPath"),
+    "no path": (LedgerAdapter(entity_type="order"), "is not a JSONPath"),
     "a placeholder without a value": (LedgerAdapter(op="set_flag", flags=("a:{who}",)), "no value for {who}"),
     "a placeholder with a list": (LedgerAdapter(op="set_flag", flags=("a:{list}",)), "no value for {list}"),
     "a placeholder with null": (LedgerAdapter(op="set_flag", flags=("a:{none}",)), "no value for {none}"),
@@ -202,7 +202,7 @@ def test_closed_flags_stay_closed_and_a_flag_is_set_once():
     assert adapt(adapter, arguments={"n": 1}, schema=CLOSED).updates == (SetFlag(flag="fetched:1"),)
     raised = adapt(adapter, arguments={"n": 1}, schema=CLOSED, state={"flags": {"fetched:1": True}})
     assert raised.updates == ()
-    assert "flag `fetched:1` is set already" in raised.notes[0]
+    assert "flag `fetched:1` is already set" in raised.notes[0]
 
 
 def test_a_path_that_looks_at_everything_again_and_again_is_given_up_alone():

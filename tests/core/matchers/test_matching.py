@@ -101,8 +101,8 @@ def test_exact_counts_what_was_not_expected():
 
 
 MALFORMED = {
-    "unknown matcher": ({"a": {"$eq": 5}}, "/a/$eq", "no matcher"),
-    "mixed with fields": ({"a": {"$gte": 5, "b": 1}}, "/a/b", "beside a matcher"),
+    "unknown matcher": ({"a": {"$eq": 5}}, "/a/$eq", "is not a matcher"),
+    "mixed with fields": ({"a": {"$gte": 5, "b": 1}}, "/a/b", "is mixed with a matcher"),
     "in without options": ({"$in": []}, "/$in", "non-empty"),
     "in is text": ({"$in": "ab"}, "/$in", "array"),
     "gte of text": ({"$gte": "5"}, "/$gte", "number"),
@@ -117,9 +117,9 @@ MALFORMED = {
     "similar without distance": ({"$similar": {"text": "a"}}, "/$similar", "max_distance"),
     "similar to anything": ({"$similar": {"text": "a", "max_distance": 1}}, "/$similar", "below 1"),
     "similar to nothing": ({"$similar": {"text": " ", "max_distance": 0.5}}, "/$similar", "words"),
-    "inside in": ({"$in": [{"$eq": 1}]}, "/$in/0/$eq", "no matcher"),
+    "inside in": ({"$in": [{"$eq": 1}]}, "/$in/0/$eq", "is not a matcher"),
     "inside not": ({"$not": {"$gte": "x"}}, "/$not/$gte", "number"),
-    "inside an array": ([{"$eq": 1}], "/0/$eq", "no matcher"),
+    "inside an array": ([{"$eq": 1}], "/0/$eq", "is not a matcher"),
 }
 
 

@@ -64,7 +64,7 @@ def test_what_is_allowed_can_be_named():
 
 WRONG: dict[str, tuple[Any, str, str]] = {
     "no object": ([], "", "must be a JSON object"),
-    "a bad name": ({"Open AI": OPENAI}, "/Open AI", "is no name for an upstream"),
+    "a bad name": ({"Open AI": OPENAI}, "/Open AI", "is not a valid upstream name"),
     "no upstream": ({"a": 1}, "/a", "must be a JSON object"),
     "no kind": ({"a": {"base_url": "http://x"}}, "/a/kind", "`kind` is missing"),
     "another kind": ({"a": OPENAI | {"kind": "opnai"}}, "/a/kind", "not `opnai`"),
@@ -78,7 +78,7 @@ WRONG: dict[str, tuple[Any, str, str]] = {
     "a line break": (
         {"a": OPENAI | {"base_url": "http://x/\r\nA: b"}},
         "/a/base_url",
-        "characters that no URL",
+        "not allowed in a URL",
     ),
     "a port that is none": ({"a": OPENAI | {"base_url": "http://x:99999"}}, "/a/base_url", "is not a URL"),
     "a key in the list": ({"a": OPENAI | {"key": KEY}}, "/a/key", "unknown field `key`"),
@@ -91,7 +91,7 @@ WRONG: dict[str, tuple[Any, str, str]] = {
     "a key with a line break": (
         {"a": OPENAI | {"key_environment": "BROKEN"}},
         "/a/key_environment",
-        "characters that no key has",
+        "not allowed in a key",
     ),
     "two keys": (
         {"a": OPENAI | {"key_environment": "K", "key_credential": "K"}},
@@ -101,13 +101,13 @@ WRONG: dict[str, tuple[Any, str, str]] = {
     "a credential that is none": (
         {"a": OPENAI | {"key_credential": "a b"}},
         "/a/key_credential",
-        "is no name of a credential",
+        "is not a valid credential name",
     ),
     "a header without a key": ({"a": OPENAI | {"key_header": "X-Key"}}, "/a/key_header", "there is no key"),
     "no header": (
         {"a": OPENAI | {"key_environment": "K", "key_header": "a b"}},
         "/a/key_header",
-        "is no HTTP",
+        "is not a valid HTTP",
     ),
     "the connection's header": (
         {"a": OPENAI | {"key_environment": "K", "key_header": "Host"}},

@@ -96,9 +96,9 @@ def test_what_is_left_out_is_told_before_a_thousand_names():
     notes = found(document(paths)).notes
     assert notes[0].startswith("GET /bad: left out: ")
     assert notes[1].startswith(
-        "`a/0` (GET /0) is `a_0`: an operation with an operationId that no tool can have"
+        "`a/0` (GET /0) is `a_0`: an operation whose operationId is not a valid tool name"
     )
-    assert notes[-1].startswith("990 more operations with an operationId that no tool can have")
+    assert notes[-1].startswith("990 more operations whose operationId is not a valid tool name")
     assert len(notes) == 12
 
 
@@ -130,11 +130,11 @@ LEFT_OUT = [
     ),
     (
         {"requestBody": body({"$ref": "#/components/schemas/Gone"})},
-        "`#/components/schemas/GoneWorker`, which does not exist",
+        "`#/components/schemas/Gone`, which does not exist",
     ),
     ({"parameters": [{"name": "a", "in": "body"}]}, "`in` one of `path`, `query`, `header`"),
     ({"parameters": [{"name": "a", "in": "query", "style": "matrix"}]}, "has the style `matrix`"),
-    ({"parameters": [{"name": "a\r\nb", "in": "header"}]}, "a name that no header can have"),
+    ({"parameters": [{"name": "a\r\nb", "in": "header"}]}, "a name that is not allowed in a header"),
     ({"requestBody": body({"type": "tuple"})}, "its input schema is not a valid JSON Schema"),
     ({"requestBody": body({"type": "array", "items": 7})}, "a schema must be a JSON object, not a number"),
     ({"parameters": "all"}, "parameters must be a list"),
@@ -213,7 +213,7 @@ BOMB = b"a: &a [x,x,x,x,x,x,x,x,x]\n" + b"".join(
 NO_DOCUMENTS = [
     (b'{"swagger": "2.0", "paths": {}}', "/swagger is Swagger 2.0; OpenAPI 3.0, 3.1 and 3.2 are supported"),
     (b'{"openapi": "4.0", "paths": {}}', "/openapi is '4.0'"),
-    (b"{}", "/openapi is not there"),
+    (b"{}", "/openapi is missing"),
     (b'{"openapi": "3.0.0"}', "/paths must be a JSON object with the operations, not null"),
     (b"- a", "it must be a JSON object, not an array"),
     (b"just text", "it must be a JSON object, not a string"),
@@ -238,7 +238,7 @@ def test_json_that_can_be_read_in_two_ways_is_refused():
 def test_a_document_of_fifty_megabytes_is_not_read():
     with pytest.raises(Refused) as refused:
         translate(b" " * (50 * 1024 * 1024))
-    assert f"at most {MAX_DOCUMENT_BYTES:,} are read" in refused.value.problems[0].message
+    assert f"at most {MAX_DOCUMENT_BYTES:,} are allowed" in refused.value.problems[0].message
 
 
 def test_what_is_found_can_be_registered_and_has_all_that_a_call_needs():
@@ -269,7 +269,7 @@ def test_an_operation_that_takes_too_much_to_describe_is_left_out_and_its_neighb
     discovery = found(document(paths))
     assert [tool.name for tool in discovery.tools] == ["small"]
     wide_note, long_note = discovery.notes
-    assert "POST /wide: left out: its input schema takes" in wide_note
+    assert "POST /wide: left out: its input schema has" in wide_note
     assert f"its path has {LONGEST_PATH + 1:,} characters; at most {LONGEST_PATH:,}" in long_note
     assert len(long_note) < 500
 

@@ -150,7 +150,7 @@ def test_other_values_of_a_path_are_sent_encoded(value, target):
 def test_two_values_of_one_step_are_judged_together():
     parameters = [{"name": n, "in": "path", "required": True, "schema": {}} for n in ("a", "b")]
     tool = only_tool(one_operation("/x/{a}{b}", parameters=parameters))
-    with pytest.raises(CannotBuild, match="`a` or `b` would make a step"):
+    with pytest.raises(CannotBuild, match="`a` or `b` would make a part of the path"):
         request_of(tool, a=".", b=".")
 
 
@@ -172,10 +172,10 @@ BASES = [
     ("https://user:secret@api.example", "has a user name"),
     ("https://api.example/v1?key=1", "has a query"),
     ("https://api.example/v1#", "has a query or a fragment"),
-    ("https://api.example/a/%2e%2e/b", "has a path with a step"),
+    ("https://api.example/a/%2e%2e/b", "has a path with a part"),
     ("https://api.example/é", "outside ASCII"),
     ("https://0x7f.1/", "almost an IPv4 address"),
-    ("https://api.example:0/", "names port 0"),
+    ("https://api.example:0/", "has port 0"),
     ("https://[::1", "is not a URL"),
     ("", "must start with http"),
 ]

@@ -225,9 +225,9 @@ def test_no_argument_says_who_asks_or_whom():
         )
     )
     assert list(discovery.tools[0].input_schema["properties"]) == ["more", "X-Ok"]
-    assert any("`X-Api-Key` proves who asks" in note for note in discovery.notes)
+    assert any("`X-Api-Key` is for authentication" in note for note in discovery.notes)
     for member in ("api_key",):
-        with pytest.raises(ValueError, match="named as other parameters are: `api_key`"):
+        with pytest.raises(ValueError, match="with the names of other parameters: `api_key`"):
             request_of(discovery.tools[0], more={member: "stolen"})
 
 

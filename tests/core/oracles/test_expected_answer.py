@@ -230,14 +230,14 @@ def test_where_it_was_found_is_told():
 
 MALFORMED = {
     "no object": (["refunded"], "", "must be a JSON object, not an array"),
-    "nothing": ({}, "", "asks for nothing"),
+    "nothing": ({}, "", "is empty"),
     "an empty text": ({"a": " "}, "/a", "empty"),
-    "a text of marks": ({"a": "#"}, "/a", "nothing but marks"),
+    "a text of marks": ({"a": "#"}, "/a", "only punctuation"),
     "an array": ({"a": ["b"]}, "/a", "a text, a number, true, false, null or a matcher, not an array"),
     "an object": ({"a": {"b": 1}}, "/a/b", "unknown field `b`"),
     "an object without a value": ({"a": {"in": "final"}}, "/a/value", "missing"),
     "a place that there is not": ({"a": {"value": 1, "in": "first"}}, "/a/in", 'can only be "final"'),
-    "an unknown matcher": ({"a": {"$nummer": 5}}, "/a/$nummer", "is no matcher"),
+    "an unknown matcher": ({"a": {"$nummer": 5}}, "/a/$nummer", "is not a matcher"),
     "a malformed matcher": ({"a": {"value": {"$number": "x"}}}, "/a/value/$number", "needs a number"),
     "what silence meets": ({"a": {"$exists": False}}, "/a/$exists", "almost any answer would meet it"),
     "what any text meets": (

@@ -62,7 +62,7 @@ UNMET = {
         'in call 1 order_id should be "4521" but is "9001"',
         (1,),
     ),
-    "one call for two": ([ON_4521, ON_4521], [refund(1)], "incomplete", "once more", (1,)),
+    "one call for two": ([ON_4521, ON_4521], [refund(1)], "incomplete", "more often than it was", (1,)),
     "too often": (
         [ON_4521 | {"count": 1}],
         [refund(1), refund(2)],
@@ -117,8 +117,8 @@ def test_events_that_are_no_calls_do_not_count():
 
 REFUSALS = {
     "text": ("refund_order", "", "object or array"),
-    "nothing": ({}, "", "asks for nothing"),
-    "an empty list": ([], "", "asks for nothing"),
+    "nothing": ({}, "", "is empty"),
+    "an empty list": ([], "", "is empty"),
     "unknown field": ({"must": ["get_order"], "order": True}, "/order", "unknown"),
     "must is text": ({"must": "get_order"}, "/must", "array"),
     "a number as a call": ([5], "/0", "a number"),

@@ -79,7 +79,7 @@ def test_a_run_survives_the_way_to_another_process(value: Any) -> None:
 def test_json_lines_are_a_run_each() -> None:
     recording = read_recording(lines({"messages": MESSAGES, "task": 1}, {"messages": MESSAGES, "task": 2}))
     assert [run.place for run in recording.runs] == ["line 1", "line 2"]
-    assert recording.told() == "2 runs of OpenAI-style messages"
+    assert recording.summary() == "2 runs of OpenAI-style messages"
 
 
 def test_an_array_of_runs_may_mix_formats() -> None:
@@ -266,7 +266,7 @@ def test_a_shape_that_nobody_knows_names_the_four() -> None:
     with pytest.raises(Refused) as refused:
         read_recording(lines({"conversation": []}, {"log": 1}))
     (problem,) = refused.value.problems
-    assert "none of the four formats" in problem.message
+    assert "not in one of the four supported formats" in problem.message
     for name in ("messages", "ATIF", "OTLP", "odyssey_seed"):
         assert name in (problem.hint or "")
 
@@ -281,7 +281,7 @@ BAD: dict[str, tuple[bytes, list[tuple[str, str]]]] = {
     ),
     "a second reply to one call": (
         data([*MESSAGES, reply("c2", "again")]),
-        [("/7/tool_call_id", "answers the tool call `c2`, which has a reply already")],
+        [("/7/tool_call_id", "answers the tool call `c2`, which already has a reply")],
     ),
     "a state that is no object": (
         data({"messages": MESSAGES, "state_before": [], "state_after": "refunded"}),

@@ -84,13 +84,13 @@ def test_the_difference_is_put_on_the_last_call_that_worked_and_writes() -> None
     ]
     run = with_changes(recorded(messages=told, state_after=REFUNDED), STATE, PARSED)
     assert [row.tool_name for row in run.rows if row.updates] == ["refund_order"]
-    assert any("is put on call 3 (refund_order)" in note for note in run.notes)
+    assert any("is attributed to call 3 (refund_order)" in note for note in run.notes)
 
 
 def test_a_difference_that_no_call_can_have_made_stands_on_a_row_of_its_own() -> None:
     run = with_changes(recorded(messages=[MESSAGES[1], MESSAGES[6]], state_after=REFUNDED), STATE, PARSED)
     assert [(row.sequence, row.kind) for row in run.rows] == [(1, "custom")]
-    assert any("row of its own, 1" in note for note in run.notes)
+    assert any("a separate row, 1" in note for note in run.notes)
 
 
 def test_flags_are_compared_too() -> None:

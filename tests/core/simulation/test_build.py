@@ -146,7 +146,7 @@ def test_it_is_answered_from_the_ledger_as_the_call_leaves_it() -> None:
 
 def test_what_an_author_wrote_is_not_changed() -> None:
     ledger = Ledger(World.from_initial_state(ORDERS.state))
-    with pytest.raises(SimulationFailed, match="the same each time"):
+    with pytest.raises(SimulationFailed, match="the same answer each time"):
         simulator(ORDERS, say_order=SAYS).again("say_order", ledger, SimulatedReply(200, WRONG), PROBLEMS)
 
 

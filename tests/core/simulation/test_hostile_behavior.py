@@ -58,7 +58,7 @@ def test_a_text_stored_before_there_was_a_limit_loads_and_says_that_it_is_not_en
     simulator = under(text)
     assert simulator.plan_of("get_order").plan is not None
     (told,) = simulator.not_understood
-    assert "at most 32,768 are read" in told
+    assert "over the limit of 32,768, so none of it is read" in told
     assert len(simulator.unenforced) == 1
 
 

@@ -211,7 +211,7 @@ def test_the_newest_calls_are_kept_within_their_limits() -> None:
     calls = CallsSoFar()
     for number in range(200):
         calls.take(row(number, dumps({"text": "z" * 5_000}).decode()))
-    told = calls.told()
+    told = calls.reported_calls()
     assert told[-1]["arguments"] == {"n": 199}  # type: ignore[index,call-overload]
     assert len(dumps(told)) < calls_so_far.MOST_CHARACTERS * 1.2
     assert told[-1]["response"].endswith("(cut)")  # type: ignore[index,call-overload,union-attr]
@@ -223,14 +223,14 @@ def test_injected_failures_and_calls_without_an_outcome_are_not_told() -> None:
     calls.take(row(1, source="injected", http_status=503))
     calls.take(row(2, source="error", http_status=None))
     calls.take(row(3, call_number=None))
-    assert (calls.told(), calls.digest) == ([], before)
+    assert (calls.reported_calls(), calls.digest) == ([], before)
 
 
 def test_the_text_of_an_eval_variation_changes_no_question() -> None:
     plain, under = CallsSoFar(), CallsSoFar("Be quick.")
     plain.take(row(1, '{"a":1}'))
     under.take(row(1, '{"a":1,"notice":"Be quick."}'))
-    assert (plain.told(), plain.digest) == (under.told(), under.digest)
+    assert (plain.reported_calls(), plain.digest) == (under.reported_calls(), under.digest)
     assert without_text("done\n\nBe quick.", "Be quick.") == "done"
 
 

@@ -17,14 +17,13 @@ ALLOWED = {
     "expr/": "the one parser and the one printer",
     "syntax/": "the compiler: it reads what authors write",
     "emit/": "writes Python, not plans",
+    "expression_text.py": "from the text of an expression to Python's tree",
     "library/": "the functions of the language, with their signatures and examples",
-    "functions.py": "the table of them",
-    "lookups.py": "the compiler's index, over Python's tree",
     "plan_checker.py": "the compiler: it reads what authors write, and shows how to write it",
     "plan_verbs.py": "the compiler: it reads what authors write, and shows how to write it",
     "proposed_plans/plan_question.py": "a prompt that teaches the language to a model",
     "rules/language/": "writes and reads English sentences, which have `and` and `more than` in them",
-    "rules/translation_prompt.py": "a prompt for models",
+    "rule_translation/prompt.py": "a prompt for models",
     "rules/trial.py": "says in words what a rule was tried on",
 }
 TOLD = frozenset(("Problem", "Complaint", "message", "problem"))  # what is told to people is no plan

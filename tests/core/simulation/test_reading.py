@@ -29,7 +29,7 @@ from pipelines.core.simulation.domain.tool_names import kind_of_tool, read_tool_
 from pipelines.core.simulation.domain.verbs import OP_OF_VERB
 from pipelines.core.simulation.language import parse_plan
 from pipelines.core.simulation.reading.assemble import read_plan, survey_for
-from pipelines.core.simulation.reading.descriptions import read_description
+from pipelines.core.simulation.reading.tool_reading import read_description
 from pipelines.core.simulation.simulator import Moment, SimulatedReply
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.tools.tools_schema import Tool, parse_tools_schema

@@ -124,7 +124,7 @@ def test_a_sentence_that_is_read_in_part_shows_both_parts() -> None:
     assert one["read_as"] == ["cancel_order fails when the order's total is more than 80."]
     assert one["not_read"]["words"] == "smiles"
     (told,) = unenforced(under(IN_PART))
-    assert told.words.startswith(f"read in part: {IN_PART} (reading stopped at “smiles”")
+    assert told.words.startswith(f"read only in part: {IN_PART} (reading stopped at “smiles”")
 
 
 def test_a_sentence_that_is_not_read_comes_with_its_words_and_suggestions() -> None:

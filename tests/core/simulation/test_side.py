@@ -197,7 +197,7 @@ def test_an_upload_names_the_tools_that_are_guesses() -> None:
     found = upload_warnings([seed, seed], tools=[UNCLEAR, WRITES[0]], ledger_schema=None).warnings
     (warning,) = [each for each in found if str(each["path"]).startswith("/tools/")]
     assert warning["path"] == "/tools/run_close"
-    assert "settled by" in str(warning["hint"])
+    assert "to confirm it" in str(warning["hint"])
 
 
 def test_a_tool_that_one_world_settles_is_no_guess() -> None:
@@ -240,7 +240,7 @@ def test_an_amount_that_a_change_is_made_without_is_named(description: str, note
     tool = Tool(name="renew_loan", description=description, input_schema=schema)
     world = World.from_initial_state({"loan": {"l-5": {"status": "open", "due": "2026-05-10"}}})
     plan = build_simulator([tool], world=world).plan_of("renew_loan")
-    assert [note for note in plan.notes if "in no step" in note] == notes
+    assert [note for note in plan.notes if "not in any step" in note] == notes
 
 
 FAR_FETCHED = [

@@ -143,7 +143,7 @@ def test_ten_thousand_rules_are_taken_and_one_more_is_not() -> None:
     assert len(parse_seed({"user_instruction": "Hi.", "rules": many}).rules) == 10_000  # type: ignore[dict-item]
     with pytest.raises(Refused) as found:
         parse_seed({"user_instruction": "Hi.", "rules": [*many, many[0]]})  # type: ignore[dict-item]
-    assert [one.message for one in found.value.problems] == ["at most 10,000 rules, not 10,001"]
+    assert [one.message for one in found.value.problems] == ["at most 10,000 rules are allowed, not 10,001"]
 
 
 # An agent

@@ -68,12 +68,12 @@ BAD = {
     ),
     "numbers out of range": (
         "agents: {a: {id: 1}}\nsuites: {s: {dataset: t, repeats: 2, min_pass: 3, fail_under: 2}}",
-        ["`min_pass` is 3, but there are 2 repeats", "must be a share from 0 to 1"],
+        ["`min_pass` is 3, but `repeats` is only 2", "must be a number from 0 to 1"],
     ),
     "an address and a command": (
         "agents: {a: {folder: x, url: y, serve: z}, b: {id: 1, serve: z}}\n"
         "suites: {s: {agent: a, dataset: t}}",
-        ["give `url` or `serve`", "`serve` goes with `folder`"],
+        ["give `url` or `serve`", "`serve` needs `folder`"],
     ),
 }
 

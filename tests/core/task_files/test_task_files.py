@@ -24,7 +24,7 @@ UTF_16 = "The file is read as UTF-16."
 
 def read_as(*names):
     if len(names) == 1:
-        return f"The column `{names[0]}` is read as `{column_of(names[0]).name}`."
+        return f"The column `{names[0]}` is used as `{column_of(names[0]).name}`."
     listed = ", ".join(f"`{name}` as `{column_of(name).name}`" for name in names)
     return f"{len(names)} columns are renamed: {listed}."
 
@@ -111,7 +111,7 @@ TAKEN = {
     "a hard space in a name": (
         "user,expected\u00a0outcome\nHi.,refusal\n",
         HI | {"expected_outcome": "refusal"},
-        ["The column `expected\u00a0outcome` is read as `expected_outcome`."],
+        ["The column `expected\u00a0outcome` is used as `expected_outcome`."],
     ),
     "axis names": (
         f"user_instruction,initial_state\nHi.,{CELL}\n",
@@ -224,14 +224,22 @@ NO_TABLE = {
     "HTML": ("<!DOCTYPE html>\n<html><body>Sign in, please</body></html>\n", "HTML", "download"),
     "HTML without a doctype": ("\n <html lang=en>\n", "HTML", "download"),
     "XML": ('<?xml version="1.0"?><Workbook/>\n', "XML", "CSV"),
-    "prose": (PROSE, "none of the columns", "`user`"),
-    "one line of prose": ("Refund order 4521, please; it is late.", "none of the columns", "`user`"),
-    "columns of something else": ("Date;Amount;Customer\n1.5.;79,50;Ada\n", "none of the columns", "`user`"),
+    "prose": (PROSE, "has no column of a task", "`user`"),
+    "one line of prose": ("Refund order 4521, please; it is late.", "has no column of a task", "`user`"),
+    "columns of something else": (
+        "Date;Amount;Customer\n1.5.;79,50;Ada\n",
+        "has no column of a task",
+        "`user`",
+    ),
     "JSON named CSV": ('[{"user": "Hi."}]', "JSON", ".json"),
     "JSONL named CSV": ('{"user": "Hi."}\n{"user": "Ho."}\n', "JSON", ".jsonl"),
-    "YAML named CSV": ("- user: Hi.\n  tags: [a, b]\n", "none of the columns", ".yaml"),
-    "a title above the columns": ("Table 1,,\nuser,state,tags\nHi.,{},a\n", "none of the columns", "row 2"),
-    "typographic quotes for quotes": ("“user”,“state”\n“Hi.”,“{}”\n", "none of the columns", "straight"),
+    "YAML named CSV": ("- user: Hi.\n  tags: [a, b]\n", "has no column of a task", ".yaml"),
+    "a title above the columns": (
+        "Table 1,,\nuser,state,tags\nHi.,{},a\n",
+        "has no column of a task",
+        "row 2",
+    ),
+    "typographic quotes for quotes": ("“user”,“state”\n“Hi.”,“{}”\n", "has no column of a task", "straight"),
     "nothing": (b"", "the file is empty", "`user`"),
     "only a mark": (b"\xef\xbb\xbf", "the file is empty", "`user`"),
     "only a UTF-16 mark": (b"\xff\xfe", "the file is empty", "`user`"),
@@ -242,7 +250,7 @@ NO_TABLE = {
     "Latin-1": ("user;tags\ngrün;a\n".encode("latin-1"), "`grün", "CSV UTF-8"),
     "a separator that is none": ("sep=x\nuserxtags\n", "sep=x", "sep=;"),
     "a header in two ways": ("user;x,user\na;b,c\n", "two ways", "sep="),
-    "a header alone": ("user;state\n", "there are no rows", None),
+    "a header alone": ("user;state\n", "the upload has no rows", None),
 }
 
 
@@ -285,7 +293,7 @@ def test_two_names_of_one_column_in_json_are_refused_with_their_place():
 
 def test_a_column_twice_is_told_once():
     (problem,) = refusal("user,user,user\na,b,c\n").problems
-    assert problem.message == "the column `user` stands 3 times"
+    assert problem.message == "the header has the column `user` 3 times"
 
 
 # -- rows as the sheet numbers them

@@ -143,14 +143,14 @@ WHOLE_FILES = {
     "empty": (b"", "the file is empty"),
     "only line breaks": (b"\n\r\n", "the file is empty"),
     "only commas": (b",,\n", "the file is empty"),
-    "a header only": (b"user\n", "there are no rows"),
-    "empty rows only": (b"user,state\n,\n\n", "there are no rows"),
+    "a header only": (b"user\n", "the upload has no rows"),
+    "empty rows only": (b"user,state\n,\n\n", "the upload has no rows"),
     "Latin-1": ("user\nÉtat".encode("latin-1"), "not UTF-8 (line 2, byte 5)"),
     "a quote that is never closed": (b'user,state\na,{}\n"b,{}\nc,{}\n', "never closed"),
     "quotes that are not doubled": (b'user,state\na,"{"order": {}}"\n', "closing quote"),
-    "a column twice": (b"user,user\na,b\n", "the column `user` stands 2 times"),
+    "a column twice": (b"user,user\na,b\n", "the header has the column `user` 2 times"),
     "no user column": (b"state\n{}\n", "the column `user` is missing"),
-    "a cell under no header": (b"user,\na,b\n", "no name above it"),
+    "a cell under no header": (b"user,\na,b\n", "the header has no name for its column"),
 }
 
 
@@ -181,8 +181,8 @@ CELLS = {
     "a word that is no choice": (b"user,turn_mode\na,chat\n", 2, "turn_mode", "`single_shot`"),
     "a NUL": (b"user,tags\na\0b,x\n", 2, "user", "NUL"),
     "a NUL in JSON": (b'user,state\na,"{""o\0"": {}}"\n', 2, "state", "not valid JSON"),
-    "too many cells": (b"user,state\na,{},x\n", 2, None, "has 3 cells, the header 2"),
-    "too few cells": (b"user,state\na,{}\nb\n", 3, None, "has 1 cell, the header 2"),
+    "too many cells": (b"user,state\na,{},x\n", 2, None, "has 3 cells, but the header has 2"),
+    "too few cells": (b"user,state\na,{}\nb\n", 3, None, "has 1 cell, but the header has 2"),
     "after an empty row": (b"user,max_turns\na,1\n,\nb,x\n", 4, "max_turns", "`x`"),
 }
 
@@ -223,7 +223,11 @@ def test_a_problem_inside_a_cell_says_where_in_both_forms():
 WRONG_EFFECTS = {
     "late by nothing": ({"latency_ms": 0}, "/0/latency_ms", "from 1 to 300000"),
     "unknown kind": ({"error": {"kind": "timout"}}, "/0/error/kind", "timout"),
-    "late timeout": ({"error": {"kind": "timeout"}, "latency_ms": 5}, "/0/latency_ms", "never answers"),
+    "late timeout": (
+        {"error": {"kind": "timeout"}, "latency_ms": 5},
+        "/0/latency_ms",
+        "a timeout sends no reply",
+    ),
     "nothing at all": ({}, "/0/error", "missing"),
 }
 
@@ -277,7 +281,7 @@ def test_five_thousand_rows_and_no_more():
     assert len(parse_tasks([row] * MAX_ROWS)) == 5_000
     assert "5,001" in problems([row] * (MAX_ROWS + 1))[0].message
     assert "5,001" in problems(b"user\n" + b"a\n" * (MAX_ROWS + 1))[0].message
-    assert problems([])[0].message == "there are no rows"
+    assert problems([])[0].message == "the upload has no rows"
 
 
 # Columns and axes
@@ -379,7 +383,7 @@ records = st.lists(st.lists(cells, min_size=1, max_size=4), max_size=5)
 
 @given(records)
 def test_records_are_read_as_they_were_written(some):
-    assert csv_text.read_records(csv_text.write_records(some).decode()) == some
+    assert list(csv_text.records_of(csv_text.write_records(some).decode(), ",")) == some
 
 
 @given(records)
@@ -389,7 +393,7 @@ def test_the_standard_library_reads_what_we_write_and_we_what_it_writes(some):
     assert theirs == some
     out = io.StringIO(newline="")
     csv.writer(out).writerows(some)
-    assert csv_text.read_records(out.getvalue()) == some
+    assert list(csv_text.records_of(out.getvalue(), ",")) == some
 
 
 @given(st.binary(max_size=60) | st.text(st.sampled_from('user,"\r\n{}[]1 '), max_size=60).map(str.encode))

@@ -180,10 +180,10 @@ REFUSALS = {
         "/expected_state/order",
         "entity type",
     ),
-    "an oracle that asserts nothing": ({"expected_state": {}}, "/expected_state", "asserts nothing"),
-    "an answer that is none": ({"expected_answer": {}}, "/expected_answer", "asks for nothing"),
+    "an oracle that has no assertions": ({"expected_state": {}}, "/expected_state", "has no assertions"),
+    "an answer that is none": ({"expected_answer": {}}, "/expected_answer", "is empty"),
     "an answer that is a list": ({"expected_answer": ["x"]}, "/expected_answer", "must be a JSON object"),
-    "calls that are none": ({"expected_calls": []}, "/expected_calls", "asks for nothing"),
+    "calls that are none": ({"expected_calls": []}, "/expected_calls", "is empty"),
     "a check that cannot be read": (
         {"tracked_constraints": [{"id": "a", "description": "b", "check": {"x": 1, "responses": "y"}}]},
         "/tracked_constraints/0/check/x",

@@ -51,7 +51,7 @@ def test_a_moment_is_read_as_utc():
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"agent_id": "1"}, "/agent_id must be the id of an agent"),
+        ({"agent_id": "1"}, "/agent_id: `agent_id` must be the id of an agent"),
         ({"name": ""}, "/name: `name` is empty"),
         ({"size": "huge"}, "/size: `size` must be `compact`, `standard` or `rich`, not `huge`"),
         ({"author": "poet"}, "/author: `author` must be `embedded` or `model`, not `poet`"),
@@ -71,16 +71,16 @@ def test_a_moment_is_read_as_utc():
         ),
         (
             {"buckets": [{"name": "a", "rows": 900}, {"name": "b", "rows": 900}]},
-            "/buckets: these are 1,800 rows; a session has at most 1,000",
+            "/buckets: the buckets ask for 1,800 rows; a session has at most 1,000",
         ),
         (
             {"buckets": [{"name": str(at), "rows": 1} for at in range(MOST_BUCKETS + 1)]},
-            "/buckets: these are 21 buckets; at most 20 are allowed",
+            "/buckets: `buckets` has 21 entries; at most 20 are allowed",
         ),
         ({"axes": ["user_instruction"]}, "/axes: `initial_state` is missing: every session generates it"),
         (
             {"axes": ["user_instruction", "initial_state", "weather"]},
-            "/axes: `weather`",
+            "/axes: a session cannot generate `weather`",
         ),
         (
             {"axes": ["user_instruction", "initial_state"], "behavior": "x"},

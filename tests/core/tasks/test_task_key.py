@@ -210,10 +210,10 @@ def test_every_id_that_stands_twice_is_told_in_each_of_its_rows():
         parse_tasks(b"user,id\na,x\nb,y\nc, x\n,y\nd,z\ne,x\n")
     told = [(problem.path, problem.message) for problem in refused.value.problems]
     assert told == [
-        ("row 2, column id", "the id `x` stands in rows 2, 4 and 7"),
-        ("row 3, column id", "the id `y` stands in rows 3 and 5"),
-        ("row 4, column id", "the id `x` stands in rows 2, 4 and 7"),
+        ("row 2, column id", "rows 2, 4 and 7 have the same id `x`"),
+        ("row 3, column id", "rows 3 and 5 have the same id `y`"),
+        ("row 4, column id", "rows 2, 4 and 7 have the same id `x`"),
         ("row 5, column user", "`user` is missing"),
-        ("row 5, column id", "the id `y` stands in rows 3 and 5"),
-        ("row 7, column id", "the id `x` stands in rows 2, 4 and 7"),
+        ("row 5, column id", "rows 3 and 5 have the same id `y`"),
+        ("row 7, column id", "rows 2, 4 and 7 have the same id `x`"),
     ]

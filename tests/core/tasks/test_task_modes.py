@@ -7,8 +7,8 @@ from pipelines.core.tasks.task_modes import with_modes
 from pipelines.core.text.problems import Refused
 
 TURNS = ["Yes, go ahead."]
-MODE = "`turn_mode` is read as `model_as_user`, because `{}`."
-WHO = "`simulator_mode` is taken as `scripted`, because `scripted_user_turns`."
+MODE = "`turn_mode` is taken as `model_as_user`, because `{}` is given."
+WHO = "`simulator_mode` is taken as `scripted`, because `scripted_user_turns` is given."
 
 INFERRED = {
     "turns alone": ({"scripted_user_turns": TURNS}, [MODE.format("scripted_user_turns"), WHO]),
@@ -56,7 +56,7 @@ REFUSED = {
     "turns that a persona would not say": (
         {"scripted_user_turns": TURNS, "simulator_mode": "persona"},
         "scripted_user_turns",
-        "only one can speak",
+        "a persona plays the user",
     ),
     "both, and nobody says which": (
         {"scripted_user_turns": TURNS, "user_simulator_persona": "Ada"},
@@ -75,9 +75,9 @@ REFUSED = {
         "`turn_mode` is `single_shot`",
     ),
     "many turns of one": ({"max_turns": 5}, "max_turns", "one turn"),
-    "a workspace": ({"workspace_seed": {"type": "empty"}}, "workspace_seed", "names none"),
-    "a setup": ({"setup_command": "make"}, "setup_command", "names none"),
-    "a grader": ({"eval": "pytest"}, "eval", "names none"),
+    "a workspace": ({"workspace_seed": {"type": "empty"}}, "workspace_seed", "has no `scenario_ref`"),
+    "a setup": ({"setup_command": "make"}, "setup_command", "has no `scenario_ref`"),
+    "a grader": ({"eval": "pytest"}, "eval", "has no `scenario_ref`"),
 }
 
 

@@ -241,7 +241,7 @@ REFUSALS = {
     "a timeout that is late": (
         [RANDOM | {"error": {"kind": "timeout"}, "latency_ms": 5}],
         "/0/latency_ms",
-        "never answers",
+        "a timeout sends no reply",
     ),
     "after_ms without a kind": (
         [RANDOM | {"error": {"code": 504, "message": "x", "after_ms": 5}}],

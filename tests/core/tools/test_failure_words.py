@@ -41,7 +41,7 @@ def rules(*bodies):
             "On each call of get_order, with a probability of 12.5 %, reset the connection without a reply.",
         ),
         (by_chance(1, "a"), f"On each call of a, {SAYS_DOWN}"),
-        (by_chance(0, "a"), f"Never (its chance is 0): on a call of a, {SAYS_DOWN}"),
+        (by_chance(0, "a"), f"Never (its probability is 0), on a call of a, {SAYS_DOWN}"),
         (
             on_flag(1, error={"code": 200, "response": {"items": [], "stale": True}}),
             "Once the flag warehouse_outage is set, on the next call of get_inventory, answer with success:"

@@ -351,7 +351,7 @@ REFUSALS = {
     "id_from may lead to several places": (
         adapter(id_from="$.orders[*].id"),
         "/ledger_adapter/id_from",
-        "must lead to one place",
+        "must select one value",
     ),
     "id_from ends too soon": (adapter(id_from="$.order_id["), "/ledger_adapter/id_from", "(character 12)"),
     "field_map of too many": (
@@ -392,7 +392,7 @@ REFUSALS = {
     "set_flag with an entity": (
         adapter(op="set_flag", id_from=None, field_map=None),
         "/ledger_adapter/entity_type",
-        "leave out",
+        "remove it",
     ),
     "flags are no strings": (adapter(flags=[5]), "/ledger_adapter/flags/0", "non-empty strings"),
     "a flag that the schema closes out": (adapter(flags=["vpi"]), "/ledger_adapter/flags", "`vpi`"),

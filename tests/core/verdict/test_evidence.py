@@ -88,7 +88,7 @@ def test_a_seed_becomes_evidence_with_its_own_world():
 
 
 def told(*updates, tool="x", **more):
-    return [change.told() for change in changes(run(call(1, tool, updates=updates, **more)))]
+    return [change.describe() for change in changes(run(call(1, tool, updates=updates, **more)))]
 
 
 CHANGES = {

@@ -75,7 +75,7 @@ COMPLETIONS = {
         "wrong_action",
         "must not be called",
     ),
-    "no oracle": ([refund(1)], DONE, {}, "PENDING", None, "No oracle"),
+    "no oracle": ([refund(1)], DONE, {}, "PENDING", None, "The task has no oracle"),
     "an oracle that proves nothing": (
         [get_order(1)],
         "It is shipped.",
@@ -99,7 +99,7 @@ COMPLETIONS = {
         {},
         "PENDING",
         None,
-        "No oracle",
+        "The task has no oracle",
     ),
     "no oracle, lied": ([get_order(1)], DONE, {}, "FAIL", "false_claim", "no call of refund_order"),
     "no oracle, rightly refused": (
@@ -124,7 +124,7 @@ COMPLETIONS = {
         PROBE | {"expected_outcome": None},
         "PENDING",
         None,
-        "no oracle says whether it should",
+        "the task does not say whether it should",
     ),
     "no oracle, no such order": (
         [refused(1, "refund_order", "order_not_found", "There is no order 4521.", status=404)],
@@ -132,7 +132,7 @@ COMPLETIONS = {
         {},
         "PENDING",
         None,
-        "no oracle says whether it should",
+        "the task does not say whether it should",
     ),
     "refused where the oracle expects the deed": (
         [],

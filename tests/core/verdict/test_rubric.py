@@ -103,7 +103,7 @@ def test_every_line_and_every_constraint_without_a_check_is_asked_by_a_number_of
     )
     assert [criterion.id for criterion in found][-2:] == ["constraint_2", "rubric_1"]
     assert found[-2].name == f"constraint/{evil}"
-    assert evil not in "".join(criterion.told() for criterion in found)
+    assert evil not in "".join(criterion.describe() for criterion in found)
 
 
 def refunded(said: str, **evidence: Any) -> list[Criterion]:
@@ -126,7 +126,9 @@ def test_each_value_that_is_found_nowhere_is_a_claim_to_answer_and_what_an_oracl
     assert {one.reason for one in found if one.decides} == {PendingReason.VALUE_NOT_FOUND}
     assert "task_completion" not in [one.id for one in found]
     assert found[-1].name == "claims/2031-05-17", "people read the phrase"
-    assert "REF-99812" not in "".join(one.told() for one in found), "the question has no word of the agent"
+    assert "REF-99812" not in "".join(one.describe() for one in found), (
+        "the question has no word of the agent"
+    )
 
 
 def test_statements_are_claims_only_where_honesty_is_strict():

@@ -51,7 +51,7 @@ FAULTS = {
         "over 8 MiB",
     ),
     "invalid UTF-8": Fault(
-        answers(200, b'{"final_response": "caf\xe9 \xff"}'), "agent_bad_response", "cannot be read as JSON"
+        answers(200, b'{"final_response": "caf\xe9 \xff"}'), "agent_bad_response", "is not JSON"
     ),
     "HTML with 200": Fault(answers(200, HTML, "text/html"), "agent_bad_response", "Sign in"),
     "no envelope": Fault(answers(200, b'{"answer": 1}'), "agent_bad_response", "no `final_response`"),

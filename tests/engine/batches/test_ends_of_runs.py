@@ -78,7 +78,7 @@ async def test_a_run_that_is_being_loaded_when_it_ends_is_loaded_as_ended(house:
         while not is_at_work_in("is_ready"):  # noqa: ASYNC110 (a thread's place cannot be awaited)
             await asyncio.sleep(0.001)
         answered(await org.client.post(f"/api/runs/{run.id}/cancel"), 200)
-        live_runs.on_declared_gone(run.id)
+        live_runs.let_go(run.id)
     assert await loading
     refused(await run.call("get_order", {"order_id": "4521"}), 409, "run_not_active")
 

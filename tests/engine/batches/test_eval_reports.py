@@ -114,10 +114,10 @@ def test_a_matrix_is_drawn_while_it_runs(api: Api):
             page = _file(api, opened, "html")
         finally:
             release.set()
-        assert "has not ended" in page
+        assert "is still running" in page
         assert "no runs" in page
         ended_matrix(api, opened["id"])
-    assert "has not ended" not in _file(api, opened, "html")
+    assert "is still running" not in _file(api, opened, "html")
 
 
 def test_an_update_that_helped_is_seen_cell_by_cell(api: Api, told: Told):
@@ -146,7 +146,7 @@ def test_a_changed_scenario_is_said_and_not_tested(api: Api, told: Told):
     found = api.get(f"{V1}/matrix/{told.old['id']}/compare", to=latest["id"])
     assert found["test"]["pairs"] == 0
     assert {each["notes"][0] for each in found["improvements"]} == {
-        "the scenario was version 1, and is version 2"
+        "the scenario changed from version 1 to 2"
     }
     assert {each["reason"] for each in found["not_compared"]} == {f"{latest['id']} has no such scenario"}
 

@@ -192,6 +192,6 @@ def test_the_page_of_the_run_shows_what_was_said_beside_what_the_person_knows(ap
         browser.post("/sign-in", data={"key": api.key})
         page = browser.get(f"/runs/{run['id']}").text
     assert "the user had nothing more to say" in page
-    assert "only when asked" in page
-    assert "rests on F2" in page
+    assert "only if asked" in page
+    assert "based on F2" in page
     assert "tried to leave while the agent waited" in page

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.engine.batches.worker_beats import BEATS, GoneWorker, SilenceWatch
-from pipelines.storage.runs.batches import LEFT
+from pipelines.storage.runs.workers import LEFT
 
 
 def test_one_that_is_silent_for_as_many_beats_as_it_may_miss_is_gone():

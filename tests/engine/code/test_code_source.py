@@ -40,7 +40,7 @@ BAD = {
     "no object": ("text", "/code", "must be a JSON object"),
     "no source": ({}, "/code/source", "is missing"),
     "unknown source": ({"source": "svn"}, "/code/source", "`paste`, `files`, `zip` or `git`"),
-    "zip as JSON": ({"source": "zip"}, "/code/source", "not sent as JSON"),
+    "zip as JSON": ({"source": "zip"}, "/code/source", "cannot be sent as JSON"),
     "a stored record": ({"source": "paste", "text": "", "hash": "ab"}, "/code/hash", "unknown field"),
     "no text": ({"source": "paste"}, "/code/text", "is missing"),
     "text is a number": ({"source": "paste", "text": 7}, "/code/text", "must be a string"),
@@ -79,8 +79,8 @@ BAD_NAMES = {
     "a//b.py": "empty part",
     "./a.py": "empty part",
     "a/": "empty part",
-    "": "no file name",
-    "  ": "no file name",
+    "": "is not a valid file name",
+    "  ": "is not a valid file name",
     "a\0.py": "control characters",
     "a\n.py": "control characters",
     "x" * 256: "too long",
@@ -97,10 +97,10 @@ def test_names_that_lead_elsewhere_are_refused(name):
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (["a.py", "A.py"], "are one name"),
-        (["caf\u00e9.py", "cafe\u0301.py"], "are one name"),
-        (["lib", "lib/x.py"], "a file here, and a folder"),
-        (["Lib", "lib/x.py"], "a file here, and a folder"),
+        (["a.py", "A.py"], "are the same name"),
+        (["caf\u00e9.py", "cafe\u0301.py"], "are the same name"),
+        (["lib", "lib/x.py"], "a file here, but a folder"),
+        (["Lib", "lib/x.py"], "a file here, but a folder"),
     ],
 )
 def test_names_that_would_lie_over_each_other_are_refused(names, message):

@@ -1,23 +1,13 @@
 """Code, credentials and output on SQLite and on Postgres alike, and from one node to another."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from pipelines.storage.accounts import credentials
 from pipelines.storage.accounts.keys import add_org
 from pipelines.storage.agents import code
-from pipelines.storage.database.database import Database, Store
 
 pytestmark = pytest.mark.anyio
 NOW, LATER = "2026-05-01T12:00:00.000000Z", "2026-05-01T12:01:00.000000Z"
-
-
-@pytest.fixture
-async def database(store: Store, anyio_backend: str) -> AsyncIterator[Database]:
-    database = Database(store)
-    yield database
-    await database.close()
 
 
 async def test_an_archive_is_there_once_all_of_its_parts_are(database, monkeypatch):

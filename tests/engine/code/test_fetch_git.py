@@ -130,7 +130,7 @@ def test_other_protocols_are_off_even_for_git_itself(served):
     root, _ = served
 
     class Open(GitFetcher):
-        async def _pinned(self, url):
+        async def _pin_address(self, url):
             return "x:1:127.0.0.1"
 
     for url in (f"file://{root}/agent", str(root / "agent"), "ext::touch hacked"):
@@ -185,7 +185,7 @@ def test_a_server_that_never_answers(monkeypatch):
     monkeypatch.setattr(fetch_git, "FETCH_S", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         told = refused(f"http://127.0.0.1:{silent.getsockname()[1]}/agent")
-    assert "not done within" in told[0]
+    assert "did not finish within" in told[0]
 
 
 def test_a_server_that_answers_nonsense():

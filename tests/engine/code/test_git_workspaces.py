@@ -193,7 +193,7 @@ async def test_a_server_that_never_answers_is_left(monkeypatch: pytest.MonkeyPat
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/x"
         with pytest.raises(fetch_git.Refused) as refused:
             await fetcher().commit_of(url, "main")
-        assert "not done within" in refused.value.problems[0].message
+        assert "did not finish within" in refused.value.problems[0].message
         with pytest.raises(fetch_git.Refused):
             await fetcher().archive(url, "a" * 40, Path("/nowhere"), TreeLimits(10, 1_000))
 

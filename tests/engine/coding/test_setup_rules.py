@@ -50,7 +50,7 @@ def port() -> Iterator[int]:
 
 async def test_it_is_ended_at_its_time_with_what_it_printed(tmp_path: Path) -> None:
     async with opened_workspaces(tmp_path) as workspaces:
-        with pytest.raises(WorkspaceFailed, match="not done within 1 s") as failed:
+        with pytest.raises(WorkspaceFailed, match="did not finish within 1 s") as failed:
             async with workspaces.held(scenario("echo begun; sleep 15", setup_s=1), 1):
                 pass
         assert "begun" in failed.value.output

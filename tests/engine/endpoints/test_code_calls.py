@@ -145,8 +145,8 @@ def test_every_function_of_a_file_is_found_with_its_schemas(desk: Desk, shop: Co
         "type": "string",
         "enum": ["small", "large"],
     }
-    assert [note.partition(" has no form")[0] for note in found.notes] == [
-        "connect is no tool: parameter client: `AbstractServer`",
+    assert [note.partition(" cannot be represented")[0] for note in found.notes] == [
+        "connect is not a tool: parameter client: `AbstractServer`",
         "with_client: parameter client is left at its default: `AbstractServer`",
     ]
 
@@ -323,8 +323,8 @@ def test_a_function_that_is_not_there_is_a_note(desk: Desk) -> None:
     found = desk.discovered(desk.endpoint("def f(): return 1\nX = 1", functions=["f", "g", "X"]))
     assert [tool.name for tool in found.tools] == ["f"]
     assert found.notes == (
-        "g is no tool: functions.py has no function g",
-        "X is no tool: is not a function but an int",
+        "g is not a tool: functions.py has no function g",
+        "X is not a tool: is not a function but an int",
     )
 
 

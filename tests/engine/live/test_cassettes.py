@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -25,7 +24,6 @@ from pipelines.storage.agents import cassettes as stored
 from pipelines.storage.database.connection import transaction
 from pipelines.storage.database.database import Database
 from pipelines.storage.database.postgres_store import PostgresConnection, PostgresStore
-from pipelines.storage.database.store import Store
 from pipelines.wire.errors import CassetteMiss
 from support.private_postgres import Cluster
 
@@ -35,11 +33,9 @@ SECRET = "staging-key-7c21f0"
 
 
 @pytest.fixture
-async def database(store: Store, anyio_backend: str) -> AsyncIterator[Database]:
-    database = Database(store)
+async def database(database: Database) -> Database:
     await database.write(lambda connection: [add_org(connection, name, NOW) for name in ("one", "two")])
-    yield database
-    await database.close()
+    return database
 
 
 @pytest.fixture
@@ -106,7 +102,7 @@ async def test_a_miss_names_the_nearest_call_or_lets_the_live_one_go(cassettes):
 
 
 async def test_a_cassette_that_is_not_there_misses_everything(cassettes):
-    with pytest.raises(CassetteMiss, match="Nothing was recorded"):
+    with pytest.raises(CassetteMiss, match="is not on cassette staging"):
         await cassettes.replay(call(REPLAY, order_id="1"))
     assert await cassettes.replay(call(REPLAY_OR_LIVE, order_id="1")) is None
 
@@ -264,13 +260,13 @@ async def test_a_cassette_that_is_replaced_while_it_is_read_is_read_again(casset
 async def test_large_arguments_are_masked_off_the_event_loop(cassettes, monkeypatch):
     await cassettes.record(call(n=1), reply("one"), [])
     loop, threads = threading.get_ident(), []
-    masked = engine.masked_arguments
+    masked = engine.mask_arguments
 
     def noted(*args):
         threads.append(threading.get_ident())
         return masked(*args)
 
-    monkeypatch.setattr(engine, "masked_arguments", noted)
+    monkeypatch.setattr(engine, "mask_arguments", noted)
     await cassettes.replay(call(REPLAY, run_id=2, n=1))
     await cassettes.replay(call(REPLAY_OR_LIVE, run_id=2, text="x" * 70_000), [SECRET])
     assert [thread == loop for thread in threads] == [True, False]

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +14,6 @@ from pipelines.storage.accounts.credentials import delete_credential, row_of, se
 from pipelines.storage.accounts.keys import add_org
 from pipelines.storage.database.database import Database
 from pipelines.storage.database.secret_box import SecretBox
-from pipelines.storage.database.sqlite_store import SqliteStore
 from pipelines.wire.errors import ModelFailed
 from support.provider_api import PlayedProvider, Reply, chat, played, question, responses
 
@@ -26,11 +24,11 @@ BOX = SecretBox(b"k" * 32)
 
 
 @pytest.fixture
-async def database(tmp_path: Path, anyio_backend: str) -> AsyncIterator[Database]:
-    database = Database(SqliteStore(tmp_path / "odyssey.db"))
-    await database.write(lambda connection: [add_org(connection, name, NOW) for name in ("one", "two")])
-    yield database
-    await database.close()
+async def database(sqlite_database: Database) -> Database:
+    await sqlite_database.write(
+        lambda connection: [add_org(connection, name, NOW) for name in ("one", "two")]
+    )
+    return sqlite_database
 
 
 async def credential(database: Database, name: str, value: str, *, org_id: int = 1, now: str = NOW) -> int:

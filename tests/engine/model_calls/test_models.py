@@ -1,9 +1,7 @@
 """Asking a model through the platform: checked, stored, kept, paid for."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +14,6 @@ from pipelines.models.client import ModelClient
 from pipelines.models.scripted import Scripted, ScriptedModel
 from pipelines.storage.accounts.keys import add_org
 from pipelines.storage.database.database import Database
-from pipelines.storage.database.sqlite_store import SqliteStore
 from pipelines.storage.runs.model_exchanges import exchange_by_id
 from pipelines.wire.errors import ModelFailed, ModelNotConfigured
 
@@ -44,11 +41,11 @@ class OneModel:
 
 
 @pytest.fixture
-async def database(tmp_path: Path, anyio_backend: str) -> AsyncIterator[Database]:
-    database = Database(SqliteStore(tmp_path / "odyssey.db"))
-    await database.write(lambda connection: [add_org(connection, name, NOW) for name in ("one", "two")])
-    yield database
-    await database.close()
+async def database(sqlite_database: Database) -> Database:
+    await sqlite_database.write(
+        lambda connection: [add_org(connection, name, NOW) for name in ("one", "two")]
+    )
+    return sqlite_database
 
 
 def models(database: Database, *script: Scripted) -> tuple[Models, ScriptedModel]:

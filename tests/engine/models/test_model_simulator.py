@@ -48,7 +48,7 @@ async def test_what_a_plan_covers_is_answered_by_it_and_the_rest_by_the_model(ho
     rows = await run.trace()
     assert [row["validation"]["engine"] for row in rows] == ["embedded", "model", "embedded"]
     why, told = rows[1]["validation"]["notes"]
-    assert "its plan would be a guess" in why
+    assert "its plan is only a guess" in why
     assert told.startswith("scripted:test, exchange ")
     assert told.endswith(": It was pending.")
 
@@ -238,7 +238,7 @@ FAULTS = {
     "a type of its own": (
         broken({}, {"op": "add", "entity_type": "admin", "id": "a", "attrs": {}}),
         "wrong_schema",
-        "no 'admin'",
+        "no type 'admin'",
     ),
     "a negative price": (broken({}, SET_PRICE), "wrong_schema", "never was"),
     "a contradiction": (broken({"order_id": "7001", "status": "gone"}), "wrong_schema", "order 7001 has"),

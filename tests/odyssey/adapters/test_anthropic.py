@@ -122,7 +122,7 @@ def test_beta_tools_are_taken_as_they_are(api: Api, studio_on: Callable[[Played]
 
 
 def test_something_that_is_no_tool_is_named():
-    with pytest.raises(TypeError, match="42 is no tool"):
+    with pytest.raises(TypeError, match="42 is not a tool"):
         dump_tools_schema([42])
 
 

@@ -66,7 +66,7 @@ def test_an_agent_that_was_not_ported_is_refused_before_it_does_anything(api: Ap
     for agent in (support_agent(model, middleware=[]), own_graph(model, [get_order, refund_order])):
         with pytest.raises(TypeError, match=r"get_order, refund_order.*OdysseyMiddleware"):
             run(agent, opened.envelope())
-    with pytest.raises(TypeError, match="no compiled graph"):
+    with pytest.raises(TypeError, match="not a compiled graph"):
         run(model, opened.envelope())
     assert model.heard == []
 

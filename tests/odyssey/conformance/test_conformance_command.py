@@ -115,7 +115,7 @@ def test_a_failure_that_hides_everything_else_is_told_whatever_was_asked_for():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--url", "127.0.0.1:9100"), "no http:// or https:// URL"),
+        (("--url", "127.0.0.1:9100"), "not an http:// or https:// URL"),
         (("--url", "http://127.0.0.1:1/dispatch"), "cannot be reached"),
         (("--url", "http://h/", "--auth-header", "Bearer"), '"Authorization: Bearer <token>"'),
         (("--url", "http://h/", "--token-env", "NOT_SET_ANYWHERE"), "NOT_SET_ANYWHERE is not set"),

@@ -145,12 +145,12 @@ async def test_an_axis_name_as_header_is_taken_with_a_note(org: Org) -> None:
     made = answered(await upload(org, b"User Instruction;tags\nhi;red\n", name="x"), 201)
     assert made["notes"] == [
         "The columns are separated by semicolons.",
-        "The column `User Instruction` is read as `user`.",
+        "The column `User Instruction` is used as `user`.",
     ]
     (problem,) = refused(await upload(org, b"user_instruction,user\nhi,red\n"), 422, "invalid_request")[
         "details"
     ]
-    assert "names of one column" in problem["message"]
+    assert "all name the column `user`" in problem["message"]
 
 
 FILES: dict[str, tuple[str, bytes]] = {

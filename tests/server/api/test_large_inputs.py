@@ -143,7 +143,7 @@ async def test_a_large_upload_with_an_agent_is_checked_against_its_tools(org: Or
     body = json.dumps({"name": "n", "agent_id": agent["id"], "rows": rows[1:]}).encode() + b" " * MEBIBYTE
     warnings = answered(await post(org, "/api/datasets", body), 201)["warnings"]
     (warning,) = [each for each in warnings if each["column"] == "behavior"]
-    assert warning["message"].startswith("not read, so not enforced")
+    assert warning["message"].startswith("not understood, so not enforced")
     body = json.dumps({"name": "n", "agent_id": 999, "rows": rows}).encode() + b" " * MEBIBYTE
     refused(await post(org, "/api/datasets", body), 404, "not_found")
 

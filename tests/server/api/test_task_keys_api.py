@@ -45,8 +45,8 @@ async def test_an_id_that_the_dataset_has_already_cannot_be_appended(org: Org) -
     refused = await org.client.post(f"/api/datasets/{made['id']}/tasks", json={"rows": rows})
     assert refused.status_code == 422
     assert [detail["message"] for detail in refused.json()["error"]["details"]] == [
-        "task 1 of the dataset already has the id `a` already",
-        "task 2 of the dataset already has the id `b` already",
+        "task 1 of the dataset already has the id `a`",
+        "task 2 of the dataset already has the id `b`",
     ]
     assert await keys(org, made["id"]) == ["a", "b"]
 

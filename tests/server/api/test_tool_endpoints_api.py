@@ -399,7 +399,7 @@ async def test_a_change_does_not_take_back_what_was_changed_meanwhile(
         for body in (change, meanwhile)
     )
     others: list[Row] = []
-    check = manage_endpoints.checked_endpoint
+    check = manage_endpoints.check_endpoint
 
     async def checked_while_another_changes(*given: Any) -> Any:
         monkeypatch.undo()
@@ -546,6 +546,6 @@ async def test_a_document_with_too_many_values_is_to_be_sent_as_text(org: Org, s
     body = body_of(service)
     body["config"]["spec"] = {"x": [0] * 300_000}
     error = refused(await org.client.post(ENDPOINTS, json=body), 422, "invalid_request")
-    assert "as text" in error["details"][0]["hint"]
+    assert "as a JSON string" in error["details"][0]["hint"]
     body["config"]["spec"] = "y" * (33 * MEBIBYTE)
     refused(await org.client.post(ENDPOINTS, json=body), 413, "body_too_large")

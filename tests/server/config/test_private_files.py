@@ -76,7 +76,7 @@ def test_a_folder_of_somebody_else_that_is_open_is_refused(tmp_path: Path) -> No
 import os, sys
 from pathlib import Path
 from pipelines.core.text.problems import Refused
-from pipelines.server import private_files
+from pipelines.server.service import private_files
 os.setgroups([]); os.setresgid(*[int(sys.argv[2])] * 3); os.setresuid(*[int(sys.argv[2])] * 3)
 os.chdir(int(sys.argv[3]))
 try:

@@ -154,7 +154,7 @@ def test_versions_say_what_changed(visitor: Signed) -> None:
 def test_a_change_of_a_form_that_is_too_old_is_refused(visitor: Signed) -> None:
     answer = visitor.post("/agents/1/edit", {"version": "1", "name": "Other"})
     assert answer.status_code == 422
-    assert "version 2 by now" in words(answer.text)
+    assert "at version 2 now" in words(answer.text)
 
 
 def test_saving_without_a_change_makes_no_version(visitor: Signed) -> None:

@@ -216,7 +216,7 @@ def test_a_large_file_is_looked_at_by_a_helper_process_and_then_stored(visit: Vi
         (None, {}, "Drop a file here, choose one, or paste its text."),
         (("tasks.csv", b""), {}, "the file is empty"),
         (("tasks.xlsx", b"PK\x03\x04xl/"), {}, "Excel workbook"),
-        (("tasks.csv", b"a,b\n1,2\n"), {}, "names none of the columns"),
+        (("tasks.csv", b"a,b\n1,2\n"), {}, "has no column of a task"),
         (("tasks.jsonl", b"{}\n{broken"), {}, "problems"),
         (("tasks.csv", b"user\nhi\n"), {"agent_id": "987654"}, "There is no agent 987654."),
     ],

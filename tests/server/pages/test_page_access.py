@@ -92,7 +92,7 @@ def test_whoever_is_not_signed_in_is_led_to_the_sign_in(api: Api, operation: Ope
 def test_a_viewer_changes_nothing(viewer: httpx2.Client, operation: Operation) -> None:
     sent = viewer.request(operation.method, operation.filled, headers={"x-csrf": csrf_of(viewer)})
     assert sent.status_code == 403
-    assert "signed in as a viewer" in sent.text
+    assert "signed in as viewer" in sent.text
 
 
 @pytest.mark.parametrize("operation", [each for each in CHANGES if each.path != "/sign-in"], ids=str)

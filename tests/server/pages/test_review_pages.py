@@ -102,9 +102,9 @@ def test_an_item_says_what_each_verdict_will_do_before_it_is_given(api: Api) -> 
         "The CEO has indicated a strong preference",  # the words that were injected
         "escalate_to_owner",
         "proceed",
-        "Pins the scenario as a regression",
+        "Marks the scenario as a regression",
         "Queues 4 more runs",
-        "what the agent did here is what is expected",
+        "this cell expects what the agent did here",
         "Your vote decides it.",
         "shift 0.60 is above 0.5",
     ):
@@ -214,7 +214,7 @@ def test_more_than_one_voice_and_blind_items(api: Api) -> None:
         assert "Hidden until you decide:" in text
         assert "ann&#39;s reason" not in text
         assert "No oracle says" not in text
-        assert "one of 2 voices" in text
+        assert "one of 2 votes" in text
         answered = sent(client, f"/review/{review_id}/verdict", {"verdict": "PASS"})
         assert answered.status_code == 303
         assert "The reviewers disagree" in client.get("/review").text

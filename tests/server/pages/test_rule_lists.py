@@ -56,7 +56,7 @@ def test_an_agents_rules_are_listed_as_yaml(visitor: Signed) -> None:
 def test_a_task_shows_the_rules_of_its_agent_its_own_and_what_it_switches_off(visitor: Signed) -> None:
     said = words(visitor.text("/tasks/1"))
     assert "names: [amount] task" in said
-    assert "expression: order.status == 'pending' the agent's" in said
+    assert "expression: order.status == 'pending' agent" in said
     assert "switched off" in said
     said = words(visitor.text("/tasks/2"))
     assert "the agent has no rule called `oncee`" in said
@@ -71,7 +71,7 @@ def test_rules_are_edited_as_json_and_what_is_wrong_stands_at_the_field(api: Api
     }
     answer = visitor.post_in_parts("/agents/new", fields | {"rules": '[{"form": "requires"}]'})
     assert answer.status_code == 422
-    assert "`form` is one of" in words(answer.text)
+    assert "`form` must be one of" in words(answer.text)
     answer = visitor.post_in_parts("/agents/new", fields | {"rules": json.dumps([OPEN])})
     assert answer.status_code == 303
     made = answer.headers["location"].partition("?")[0]

@@ -202,7 +202,7 @@ def test_only_who_may_judges_anew(client: httpx2.Client, traced: Traced) -> None
     assert csrf is not None
     judged = client.post(f"/runs/{run_id}/judge", data={"csrf": csrf[1], "oracle": "own"})
     assert judged.headers["location"] == f"/runs/{run_id}"
-    assert "Judged anew: FAIL, as before." in text_of(client, f"/runs/{run_id}")
+    assert "Judged again: FAIL, as before." in text_of(client, f"/runs/{run_id}")
     key = traced.api.post("/api/keys", {"name": "guest", "role": "viewer"}, 201)["api_key"]
     with traced.signed_in(key) as viewer:
         page = viewer.get(f"/runs/{run_id}").text

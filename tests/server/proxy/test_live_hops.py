@@ -136,7 +136,7 @@ async def test_an_endpoint_that_is_gone_is_told_and_not_asked(
     await hops.ask(call_of(org, endpoint))
     answered(await org.client.delete(f"{ENDPOINTS}/{endpoint['id']}"), 204)
     clock.now += KNOWN_S + 0.1
-    with pytest.raises(LiveCallFailed, match="is gone"):
+    with pytest.raises(LiveCallFailed, match="no longer exists"):
         await hops.ask(call_of(org, endpoint))
 
 

@@ -1,6 +1,6 @@
 """Rules that a model made: which are in force at which version, the same in both databases."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,7 +10,6 @@ from pipelines.storage.agents import authored_rules
 from pipelines.storage.agents.authored_rules import NewRule
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.database import Database
-from pipelines.storage.database.store import Store
 from pipelines.storage.runs.model_exchanges import NewExchange, add_exchange
 from pipelines.storage.tasks import datasets
 from support.private_postgres import Cluster, cluster
@@ -27,11 +26,9 @@ def postgres() -> Iterator[Cluster]:
 
 
 @pytest.fixture
-async def database(store: Store, anyio_backend: str) -> AsyncIterator[Database]:
-    database = Database(store)
+async def database(database: Database) -> Database:
     await database.write(_fill)
-    yield database
-    await database.close()
+    return database
 
 
 def _fill(connection: Connection) -> None:

@@ -1,6 +1,5 @@
 """Tool endpoints at rest: whose they are, what was found on them, and which agents bind them."""
 
-from collections.abc import AsyncIterator
 from uuid import uuid4
 
 import pytest
@@ -10,16 +9,10 @@ from pipelines.core.tools.live_tools import DiscoveredTool
 from pipelines.storage.accounts.keys import add_org
 from pipelines.storage.agents import tool_endpoints
 from pipelines.storage.agents.agents import add_agent, delete_agent
-from pipelines.storage.agents.endpoint_bindings import (
-    Binding,
-    agents_bound_to,
-    bindings_of_agent,
-    set_bindings,
-)
+from pipelines.storage.agents.endpoint_bindings import Binding, agents_bound_to, set_bindings
 from pipelines.storage.agents.tool_endpoints import ToolEndpoint
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.database import Database
-from pipelines.storage.database.store import Store
 from pipelines.storage.tasks.texts import add_parts, named, slices_of
 
 pytestmark = pytest.mark.anyio
@@ -27,11 +20,9 @@ NOW, LATER = "2026-05-01T12:00:00.000000Z", "2026-05-01T13:00:00.000000Z"
 
 
 @pytest.fixture
-async def database(store: Store, anyio_backend: str) -> AsyncIterator[Database]:
-    database = Database(store)
+async def database(database: Database) -> Database:
     await database.write(lambda connection: [add_org(connection, name, NOW) for name in ("one", "two")])
-    yield database
-    await database.close()
+    return database
 
 
 def endpoint(name: str = "orders-api", org_id: int = 1, **changes: object) -> ToolEndpoint:
@@ -147,6 +138,13 @@ async def test_a_discovery_raises_the_version_where_what_is_accepted_changed(
     assert found.discovery_notes == ("`a b` became `a_b`",)
 
 
+def stored_bindings(connection: Connection, agent_id: int) -> list[Binding]:
+    rows = connection.execute(
+        f"SELECT {', '.join(Binding._fields)} FROM endpoint_bindings WHERE agent_id = ?", (agent_id,)
+    )
+    return [Binding(*row[:3], bool(row[3])) for row in rows]
+
+
 async def test_bindings_are_those_of_agents_that_are_there(database: Database) -> None:
     made = endpoint()
 
@@ -158,13 +156,13 @@ async def test_bindings_are_those_of_agents_that_are_there(database: Database) -
         bound = Binding("get_order", made.id, "getOrder", is_by_name=True)
         set_bindings(connection, first, [bound])
         set_bindings(connection, second, [bound._replace(is_by_name=False)])
-        assert bindings_of_agent(connection, first) == [bound]
+        assert stored_bindings(connection, first) == [bound]
         assert [agent.id for agent in agents_bound_to(connection, made.id)] == [first, second]
         assert [agent.id for agent in agents_bound_to(connection, made.id, by_name_only=True)] == [first]
         set_bindings(connection, first, [])
         delete_agent(connection, org_id=1, agent_id=second, now=LATER)
         assert agents_bound_to(connection, made.id) == []
         tool_endpoints.delete_endpoint(connection, made.id)
-        assert bindings_of_agent(connection, second) == []
+        assert stored_bindings(connection, second) == []
 
     await database.write(change)

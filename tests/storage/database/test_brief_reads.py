@@ -2,8 +2,7 @@
 
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from pipelines.storage.accounts.keys import add_org, some_orgs
 from pipelines.storage.database import sqlite_brief_reads
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.database import Database
-from pipelines.storage.database.sqlite_store import SqliteStore
 
 pytestmark = pytest.mark.anyio
 #: Some ten seconds of counting, if nobody stops it.
@@ -21,10 +19,8 @@ NOW = "2026-11-17T00:00:00Z"
 
 
 @pytest.fixture
-async def database(tmp_path: Path, anyio_backend: str) -> AsyncIterator[Database]:
-    database = Database(SqliteStore(tmp_path / "odyssey.db"))
-    yield database
-    await database.close()
+async def database(sqlite_database: Database) -> Database:
+    return sqlite_database
 
 
 def _counting(names: list[str], count: int) -> Callable[[Connection], int]:

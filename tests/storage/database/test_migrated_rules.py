@@ -1,7 +1,7 @@
 """A database of the release in which translated rules belonged to one text, on both stores: its runs keep
 them, and new runs have them by their sentence."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -27,13 +27,6 @@ ROWS = (
 @pytest.fixture
 def store(store_before: Callable[[str, Callable[[Connection], None]], Store]) -> Store:
     return store_before("0027", fill)
-
-
-@pytest.fixture
-async def database(store: Store, anyio_backend: str) -> AsyncIterator[Database]:
-    database = Database(store)
-    yield database
-    await database.close()
 
 
 def fill(connection: Connection) -> None:

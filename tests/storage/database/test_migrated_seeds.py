@@ -1,7 +1,7 @@
 """A database from before seeds were shared: what it holds is shown and goes on as it was, on both stores."""
 
 import sqlite3
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -33,13 +33,6 @@ WORLD = '{"order":{"4521":{"status":"shipped"}}}'
 def store(store_before: Callable[[str, Callable[[Connection], None]], Store]) -> Store:
     """One whose schema is of the release before, with what a user had in it."""
     return store_before("0005", fill)
-
-
-@pytest.fixture
-async def database(store: Store, anyio_backend: str) -> AsyncIterator[Database]:
-    database = Database(store)
-    yield database
-    await database.close()
 
 
 def fill(connection: Connection) -> None:

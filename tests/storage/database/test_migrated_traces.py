@@ -1,6 +1,6 @@
 """A log of the release before rules had names: it is read, folded and gone on with, on both stores."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 
 import pytest
 from test_migrated_verdicts import NOW, fill
@@ -27,13 +27,6 @@ def fill_with_a_call(connection: Connection) -> None:
 @pytest.fixture
 def store(store_before: Callable[[str, Callable[[Connection], None]], Store]) -> Store:
     return store_before("0026", fill_with_a_call)
-
-
-@pytest.fixture
-async def database(store: Store, anyio_backend: str) -> AsyncIterator[Database]:
-    database = Database(store)
-    yield database
-    await database.close()
 
 
 async def test_a_log_from_before_is_read_and_gone_on_with(database: Database) -> None:

@@ -1,6 +1,6 @@
 """A database of the release before pending reasons: its verdicts are shown as they were, on both stores."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 
 import pytest
 
@@ -29,13 +29,6 @@ JUDGEMENT = {
 @pytest.fixture
 def store(store_before: Callable[[str, Callable[[Connection], None]], Store]) -> Store:
     return store_before("0023", fill)
-
-
-@pytest.fixture
-async def database(store: Store, anyio_backend: str) -> AsyncIterator[Database]:
-    database = Database(store)
-    yield database
-    await database.close()
 
 
 def fill(connection: Connection) -> None:

@@ -29,7 +29,7 @@ SMALL_LOG = 150_000
 FAILING = """
 import asyncio, errno, os, sys
 from pathlib import Path
-from pipelines.storage import sqlite_commits
+from pipelines.storage.database import sqlite_commits
 from pipelines.storage.database.database import Database
 from pipelines.storage.database.sqlite_store import SqliteStore
 from pipelines.storage.database.trace_rows import TraceRow

@@ -3,28 +3,28 @@
 from dataclasses import replace
 
 import pytest
-from test_evals_stored import NOW, database, outcome, whole_matrix  # noqa: F401 - one is a fixture
+from test_evals_stored import NOW, outcome, whole_matrix
 
 from pipelines.core.evals.matrix.summary import ErrorCount, OutcomeCount
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.database import Database
 from pipelines.storage.database.paging import Filter
-from pipelines.storage.evals import eval_summaries, evals
-from pipelines.storage.evals.evals import ScoredRun
+from pipelines.storage.evals import eval_outcomes, eval_summaries
+from pipelines.storage.evals.eval_outcomes import ScoredRun
 
 pytestmark = pytest.mark.anyio
 DAY = NOW[:10]
 
 
-async def test_outcomes_that_are_alike_are_counted_together(database: Database) -> None:  # noqa: F811
+async def test_outcomes_that_are_alike_are_counted_together(database: Database) -> None:
     def story(connection: Connection) -> None:
         org_id, _, _ = whole_matrix(connection)
         for run_id in (101, 102, 103):
-            evals.add_outcome(connection, outcome(org_id, run_id, "time_pressure"))
-        evals.add_outcome(connection, outcome(org_id, 104, None))
-        evals.add_outcome(connection, replace(outcome(org_id, 105, None), org_id=org_id + 1))
+            eval_outcomes.add_outcome(connection, outcome(org_id, run_id, "time_pressure"))
+        eval_outcomes.add_outcome(connection, outcome(org_id, 104, None))
+        eval_outcomes.add_outcome(connection, replace(outcome(org_id, 105, None), org_id=org_id + 1))
         scored = [ScoredRun(101, 0.6, True), ScoredRun(102, 0.6, True), ScoredRun(103, 0.0, False)]
-        evals.set_scores(connection, matrix_id="mtx_1", scored=scored)
+        eval_outcomes.set_scores(connection, matrix_id="mtx_1", scored=scored)
         of_org = [Filter("org_id", org_id)]
         cell = ("mtx_1", "scn_1", "time_pressure", "critical", 1, 1, DAY)
         baseline = OutcomeCount("mtx_1", "scn_1", None, "critical", 1, 1, DAY, None, 1, 1, 0)
@@ -42,11 +42,11 @@ async def test_outcomes_that_are_alike_are_counted_together(database: Database) 
     await database.write(story)
 
 
-async def test_runs_that_failed_are_counted_until_they_are_tried_again(database: Database) -> None:  # noqa: F811
+async def test_runs_that_failed_are_counted_until_they_are_tried_again(database: Database) -> None:
     def story(connection: Connection) -> None:
         org_id, _, (first, second) = whole_matrix(connection)
         connection.execute("UPDATE runs SET status = 'failed', ended_at = ?", (NOW,))
-        evals.add_outcome(connection, outcome(org_id, first, None))  # it answered all the same
+        eval_outcomes.add_outcome(connection, outcome(org_id, first, None))  # it answered all the same
         of_org = [Filter("org_id", org_id)]
         failed = eval_summaries.error_counts(connection, filters=of_org)
         assert failed == [ErrorCount("scn_1", "time_pressure", "critical", 1, 1, DAY, 1)]
@@ -59,7 +59,7 @@ async def test_runs_that_failed_are_counted_until_they_are_tried_again(database:
 
 
 async def test_injected_texts_come_with_their_places_and_as_far_as_there_is_room(
-    database: Database,  # noqa: F811
+    database: Database,
 ) -> None:
     def story(connection: Connection) -> None:
         whole_matrix(connection)

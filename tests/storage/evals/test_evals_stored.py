@@ -1,6 +1,6 @@
 """Scenarios, matrices and outcomes in storage, on SQLite and on Postgres alike."""
 
-from collections.abc import AsyncIterator
+from functools import partial
 
 import pytest
 
@@ -9,11 +9,12 @@ from pipelines.core.tasks.seed import Seed
 from pipelines.storage.accounts.keys import add_org
 from pipelines.storage.agents import agents
 from pipelines.storage.database.connection import Connection
-from pipelines.storage.database.database import Database, Store
+from pipelines.storage.database.database import Database
 from pipelines.storage.database.paging import Filter
-from pipelines.storage.evals import eval_scenarios, evals
+from pipelines.storage.evals import eval_outcomes, eval_scenarios, evals
+from pipelines.storage.evals.eval_outcomes import EvalOutcome, ScoredRun
 from pipelines.storage.evals.eval_scenarios import ScenarioHead
-from pipelines.storage.evals.evals import EvalOutcome, NewEvalTask, NewMatrix, ScoredRun
+from pipelines.storage.evals.evals import NewEvalTask, NewMatrix
 from pipelines.storage.runs import batches, runs
 from pipelines.storage.runs.runs import NEVER, PendingRun
 from pipelines.storage.tasks import datasets, texts
@@ -23,13 +24,6 @@ pytestmark = pytest.mark.anyio
 NOW = "2026-05-01T12:00:00.000000Z"
 LATER = "2026-05-01T12:01:00.000000Z"
 HEAD = ScenarioHead(name="Escalate", risk_level="critical", agent_id=None)
-
-
-@pytest.fixture
-async def database(store: Store, anyio_backend: str) -> AsyncIterator[Database]:
-    database = Database(store)
-    yield database
-    await database.close()
 
 
 def org_with_agent(connection: Connection) -> tuple[int, int]:
@@ -183,14 +177,16 @@ async def test_a_variation_that_is_written_again_is_a_new_version(database: Data
 async def test_runs_of_a_matrix_are_listed_with_their_outcomes(database: Database) -> None:
     def story(connection: Connection) -> None:
         org_id, _, (first, second) = whole_matrix(connection)
-        evals.add_outcome(connection, outcome(org_id, first, None))
-        evals.add_outcome(connection, outcome(org_id, second, "time_pressure"))
-        evals.set_scores(connection, matrix_id="mtx_1", scored=[ScoredRun(second, 0.6, True)])
-        evals.set_scores(connection, matrix_id="mtx_2", scored=[ScoredRun(first, 0.9, True)])
+        eval_outcomes.add_outcome(connection, outcome(org_id, first, None))
+        eval_outcomes.add_outcome(connection, outcome(org_id, second, "time_pressure"))
+        eval_outcomes.set_scores(connection, matrix_id="mtx_1", scored=[ScoredRun(second, 0.6, True)])
+        eval_outcomes.set_scores(connection, matrix_id="mtx_2", scored=[ScoredRun(first, 0.9, True)])
         of_org = [Filter("org_id", org_id)]
 
         def listed(*filters: Filter, **more: bool) -> list[object]:
-            page = evals.eval_runs(connection, filters=[*of_org, *filters], limit=5, before_id=None, **more)
+            page = eval_outcomes.eval_runs(
+                connection, filters=[*of_org, *filters], limit=5, before_id=None, **more
+            )
             return [run["id"] for run in page.items]
 
         assert listed() == [second, first]
@@ -200,20 +196,14 @@ async def test_runs_of_a_matrix_are_listed_with_their_outcomes(database: Databas
         assert listed(Filter("is_flagged", 1)) == [second]
         assert listed(Filter("created_at", LATER, ">=")) == []
         assert listed(Filter("created_at", NOW, ">=")) == [second, first]
-        shown = evals.eval_run(connection, org_id=org_id, run_id=second)
+        shown = eval_outcomes.eval_run(connection, org_id=org_id, run_id=second)
         assert shown is not None
         assert (shown["shift"], shown["matched"]) == (0.6, False)
-        assert evals.eval_run(connection, org_id=org_id + 1, run_id=second) is None
-        by_variation = list(evals.outcome_counts(connection, by="variation", filters=of_org))
-        assert {(row.key, row.runs, row.matched, row.flagged) for row in by_variation} == {
-            (None, 1, 1, 0),
-            ("time_pressure", 1, 0, 1),
-        }
-        assert [row.key for row in evals.outcome_counts(connection, by="band", filters=of_org)].count("red")
-        kept = evals.outcome_of_run(connection, org_id=org_id, run_id=second)
+        assert eval_outcomes.eval_run(connection, org_id=org_id + 1, run_id=second) is None
+        kept = eval_outcomes.outcome_of_run(connection, org_id=org_id, run_id=second)
         assert kept is not None
         assert kept.observed == outcome(org_id, second, None).observed
-        assert evals.baseline_runs(
+        assert eval_outcomes.baseline_runs(
             connection,
             org_id=org_id,
             scenario_id="scn_1",
@@ -285,11 +275,12 @@ async def test_a_report_lies_in_parts_and_the_one_before_it_is_gone(database: Da
         matrix = evals.matrix_by_id(connection, org_id=org_id, matrix_id="mtx_1")
         assert matrix is not None
         assert matrix.report_key == "two"
-        assert evals.report_text(connection, matrix_id="mtx_1", report_key="two") == "two0two1"
-        assert evals.report_text(connection, matrix_id="mtx_1", report_key="one") == ""
+        parts = partial(evals.report_part, connection, matrix_id="mtx_1")
+        assert [parts(report_key="two", number=number) for number in range(3)] == ["two0", "two1", None]
+        assert parts(report_key="one", number=0) is None
         connection.execute("UPDATE batches SET status = 'completed'")
         assert evals.unreported_matrices(connection) == []
-        evals.forget_report(connection, matrix_id="mtx_1")
+        evals.forget_report_of_batch(connection, batch_id=matrix.batch_id)
         assert [each.matrix_id for each in evals.unreported_matrices(connection)] == ["mtx_1"]
 
     await database.write(story)

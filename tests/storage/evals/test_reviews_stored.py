@@ -1,6 +1,5 @@
 """The review queue in storage, on SQLite and on Postgres alike."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +9,7 @@ from pipelines.core.evals.reviews.review import ReviewKind, ReviewStatus, Verdic
 from pipelines.core.evals.reviews.review_requests import ReviewSettings
 from pipelines.storage.accounts.keys import add_org
 from pipelines.storage.database.connection import Connection
-from pipelines.storage.database.database import Database, Store
+from pipelines.storage.database.database import Database
 from pipelines.storage.database.paging import Filter
 from pipelines.storage.evals import review_marks, review_queue, reviews
 from pipelines.storage.evals.review_marks import MarkKind, NewMark
@@ -24,11 +23,9 @@ WAITING = (ReviewStatus.OPEN, ReviewStatus.DISPUTED)
 
 
 @pytest.fixture
-async def database(store: Store, anyio_backend: str) -> AsyncIterator[Database]:
-    database = Database(store)
+async def database(database: Database) -> Database:
     await database.write(lambda connection: add_org(connection, "org", NOW))
-    yield database
-    await database.close()
+    return database
 
 
 def review(review_id: str, **changes: Any) -> Review:

@@ -1,6 +1,5 @@
 """Spans and drafts on SQLite and Postgres alike: stored once, found by time and device, removed in time."""
 
-from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any
 
@@ -12,7 +11,7 @@ from pipelines.core.evals.telemetry.spans import Span
 from pipelines.core.evals.telemetry.stored_spans import stored_parts
 from pipelines.core.text.json_text import loads_own
 from pipelines.storage.accounts.keys import add_org
-from pipelines.storage.database.database import Database, Store
+from pipelines.storage.database.database import Database
 from pipelines.storage.evals import drafts, spans
 from pipelines.storage.evals.spans import READ_AT_ONCE, Window
 
@@ -31,11 +30,9 @@ DRAFT: Any = {
 
 
 @pytest.fixture
-async def database(store: Store) -> AsyncIterator[Database]:
-    opened = Database(store)
-    await opened.write(lambda connection: [add_org(connection, name, NOW) for name in ("a", "b")])
-    yield opened
-    await opened.close()
+async def database(database: Database) -> Database:
+    await database.write(lambda connection: [add_org(connection, name, NOW) for name in ("a", "b")])
+    return database
 
 
 def parts(*numbers: int, ended_ns: int = NOW_NS, device: str = "dev-1") -> list[bytes]:

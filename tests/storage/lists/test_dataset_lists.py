@@ -1,6 +1,5 @@
 """Lists of datasets and tasks with their filters, on both databases."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -10,7 +9,6 @@ from pipelines.storage.accounts.keys import add_org
 from pipelines.storage.agents.agents import add_agent
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.database import Database
-from pipelines.storage.database.store import Store
 from pipelines.storage.lists import dataset_lists
 from pipelines.storage.lists.dataset_lists import TaskFilter
 from pipelines.storage.runs.batches import add_batch
@@ -32,11 +30,9 @@ SEEDS: list[dict[str, Any]] = [
 
 
 @pytest.fixture
-async def database(store: Store, anyio_backend: str) -> AsyncIterator[Database]:
-    database = Database(store)
+async def database(database: Database) -> Database:
     await database.write(_fill)
-    yield database
-    await database.close()
+    return database
 
 
 def _fill(connection: Connection) -> None:

@@ -2,7 +2,6 @@
 
 import random
 from collections import Counter
-from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
 
 import pytest
@@ -13,7 +12,6 @@ from pipelines.storage.accounts.keys import add_org
 from pipelines.storage.agents import agents
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.database import Database
-from pipelines.storage.database.store import Store
 from pipelines.storage.database.trace_rows import TraceRow, insert_rows
 from pipelines.storage.lists import batch_outcomes, run_lists
 from pipelines.storage.lists.run_lists import RunFilter, count_runs, run_page
@@ -34,13 +32,6 @@ class Stored(NamedTuple):
     batch_id: int
     task_ids: list[int]
     runs: list[dict[str, Any]]  # what was made of each, newest first
-
-
-@pytest.fixture
-async def database(store: Store, anyio_backend: str) -> AsyncIterator[Database]:
-    opened = Database(store)
-    yield opened
-    await opened.close()
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import asyncio
 import re
 import threading
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,35 +14,20 @@ from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.database import READERS, Database, Heard, SequenceTaken, Store
 from pipelines.storage.database.migrations import MIGRATIONS
 from pipelines.storage.database.paging import Filter
-from pipelines.storage.database.postgres_store import PostgresStore
-from pipelines.storage.database.sqlite_store import SqliteStore
 from pipelines.storage.database.trace_rows import TraceRow, insert_rows, log_of_run, trace_of_run
-from pipelines.storage.runs import batches, runs
+from pipelines.storage.runs import batches, runs, workers
 from pipelines.storage.runs.runs import Ending
 from pipelines.wire.errors import StorageUnavailable
 from pipelines.wire.names import RunStatus
-from support.both_stores import (
-    LATER,
-    NOW,
-    SIMULATED,
-    claim,
-    place,
-    row,
-    stored_runs,
-)
+from support.both_stores import LATER, NOW, SIMULATED, claim, place, stored_runs
+from support.stored_rows import row
 
 pytestmark = pytest.mark.anyio
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-async def test_migrations_run_once(kind: str, request: pytest.FixtureRequest, tmp_path: Path):
-    store: Store = (
-        SqliteStore(tmp_path / "odyssey.db")
-        if kind == "sqlite"
-        else PostgresStore(request.getfixturevalue("postgres").new_database(is_empty=True))
-    )
-    connection = store.connect(read_only=False)
-    first, second = store.migrate(connection), store.migrate(connection)
+async def test_migrations_run_once(empty_store: Store):
+    connection = empty_store.connect(read_only=False)
+    first, second = empty_store.migrate(connection), empty_store.migrate(connection)
     connection.close()
     assert set(first) >= {name for name, _ in MIGRATIONS}
     assert second == []
@@ -254,15 +238,15 @@ async def test_a_worker_that_is_gone_is_taken_by_one_and_its_runs_interrupted(da
         return database.write(lambda connection: what(connection, worker=worker, **more))
 
     for worker in ("gone", "there"):
-        await change(batches.enlist, worker, now=NOW)
-        assert await change(batches.beat, worker, now=NOW)
+        await change(workers.enlist, worker, now=NOW)
+        assert await change(workers.beat, worker, now=NOW)
     await database.write(claim(first, "gone", "t1"))
     await database.write(claim(second, "there", "t2"))
-    assert await database.read(batches.signs_of_workers) == {"gone": NOW, "there": NOW}
-    await change(batches.beat, "there", now=LATER)
-    mark = f"{batches.TAKEN} by there"
+    assert await database.read(workers.signs_of_workers) == {"gone": NOW, "there": NOW}
+    await change(workers.beat, "there", now=LATER)
+    mark = f"{workers.TAKEN} by there"
     takes = [("there", NOW), ("gone", NOW), ("gone", NOW)]  # one was heard of meanwhile, one is taken once
-    taken = [await change(batches.take_worker, who, sign=sign, mark=mark, now=LATER) for who, sign in takes]
+    taken = [await change(workers.take_worker, who, sign=sign, mark=mark, now=LATER) for who, sign in takes]
     assert taken == [False, True, False]
     counts = await database.read(
         lambda connection: batches.counts_of_batch(connection, int(str(at["batch_id"])))
@@ -270,11 +254,11 @@ async def test_a_worker_that_is_gone_is_taken_by_one_and_its_runs_interrupted(da
     assert counts["by_status"] == {"failed": 1, "running": 1}
     assert counts["by_verdict"] == {"NOT_APPLICABLE": 1}
     # It hears of it at its next beat, and claims nothing before it is listed again.
-    assert not await change(batches.beat, "gone", now=LATER)
-    assert not await change(batches.is_listed, "gone")
-    await change(batches.enlist, "gone", now=LATER)
-    await change(batches.forget_worker, "gone", sign=mark)  # too late: it is there again
-    assert await change(batches.is_listed, "gone")
+    assert not await change(workers.beat, "gone", now=LATER)
+    assert not await change(workers.is_listed, "gone")
+    await change(workers.enlist, "gone", now=LATER)
+    await change(workers.forget_worker, "gone", sign=mark)  # too late: it is there again
+    assert await change(workers.is_listed, "gone")
 
 
 async def test_two_nodes_claim_every_run_once_between_them(two_nodes: tuple[Database, Database]):

@@ -1,6 +1,5 @@
 """Judgements of models on both databases: promised, taken up, ended once, and what is counted over them."""
 
-from collections.abc import AsyncIterator
 from typing import NamedTuple
 
 import pytest
@@ -11,7 +10,6 @@ from pipelines.storage.accounts.keys import add_org
 from pipelines.storage.agents import agents
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.database import Database
-from pipelines.storage.database.store import Store
 from pipelines.storage.runs import batches, model_judgements, runs
 from pipelines.storage.runs.model_judgements import Judge, Judgement
 from pipelines.storage.runs.runs import Ending, PendingRun
@@ -27,13 +25,6 @@ class Stored(NamedTuple):
     org_id: int
     batch_id: int
     run_ids: list[int]
-
-
-@pytest.fixture
-async def database(store: Store, anyio_backend: str) -> AsyncIterator[Database]:
-    opened = Database(store)
-    yield opened
-    await opened.close()
 
 
 @pytest.fixture

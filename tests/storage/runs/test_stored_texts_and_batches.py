@@ -16,14 +16,7 @@ from pipelines.storage.runs import batches, runs
 from pipelines.storage.runs.runs import Ending
 from pipelines.storage.tasks import datasets, texts
 from pipelines.wire.names import RunStatus
-from support.both_stores import (
-    LATER,
-    NOW,
-    SEED,
-    add_tasks,
-    claim,
-    stored_runs,
-)
+from support.both_stores import LATER, NOW, SEED, add_tasks, claim, stored_runs
 
 pytestmark = pytest.mark.anyio
 

@@ -1,7 +1,5 @@
 """Coding scenarios, changes and gradings in storage, on SQLite and on Postgres alike."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from pipelines.core.agents.agent_definition import AgentDefinition
@@ -14,7 +12,7 @@ from pipelines.core.tasks.seed import Seed
 from pipelines.storage.accounts.keys import add_org
 from pipelines.storage.agents import agents
 from pipelines.storage.database.connection import Connection
-from pipelines.storage.database.database import Database, Store
+from pipelines.storage.database.database import Database
 from pipelines.storage.database.paging import Filter
 from pipelines.storage.runs import batches, runs
 from pipelines.storage.runs.runs import PendingRun
@@ -33,11 +31,9 @@ SCENARIO = CodingScenario(
 
 
 @pytest.fixture
-async def database(store: Store, anyio_backend: str) -> AsyncIterator[Database]:
-    opened = Database(store)
-    await opened.write(lambda connection: (add_org(connection, "a", NOW), add_org(connection, "b", NOW)))
-    yield opened
-    await opened.close()
+async def database(database: Database) -> Database:
+    await database.write(lambda connection: (add_org(connection, "a", NOW), add_org(connection, "b", NOW)))
+    return database
 
 
 def _add(connection: Connection, scenario_id: str = "cs_1", org_id: int = 1, name: str = "sum") -> bool:

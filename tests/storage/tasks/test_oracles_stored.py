@@ -1,13 +1,11 @@
 """Versions of oracles in storage, on SQLite and on Postgres alike."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from pipelines.core.tasks.seed import Seed
 from pipelines.storage.accounts.keys import add_org
 from pipelines.storage.database.connection import Connection
-from pipelines.storage.database.database import Database, Store
+from pipelines.storage.database.database import Database
 from pipelines.storage.lists.summaries import asked_of_tasks
 from pipelines.storage.tasks import datasets, oracles, texts
 
@@ -16,11 +14,9 @@ UPLOADED, BEFORE, CORRECTED, AFTER = (f"2026-05-01T12:0{n}:00.000000Z" for n in 
 
 
 @pytest.fixture
-async def database(store: Store, anyio_backend: str) -> AsyncIterator[Database]:
-    database = Database(store)
+async def database(database: Database) -> Database:
     await database.write(lambda connection: add_org(connection, "org", UPLOADED))
-    yield database
-    await database.close()
+    return database
 
 
 def _task(connection: Connection) -> datasets.Task:

@@ -1,6 +1,6 @@
 """Seed sessions at rest, on both databases: every change says where it starts from, and is made once."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -9,7 +9,6 @@ from pipelines.storage.accounts.keys import add_org
 from pipelines.storage.agents.agents import add_agent
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.database import Database
-from pipelines.storage.database.store import Store
 from pipelines.storage.tasks import seed_rows, seed_sessions, texts, world_revisions
 from pipelines.storage.tasks.datasets import add_dataset
 from pipelines.storage.tasks.seed_rows import NewRow, SeedBucket
@@ -63,12 +62,10 @@ def revision(session_id: int, number: int) -> WorldRevision:
 
 
 @pytest.fixture
-async def database(store: Store, anyio_backend: str) -> AsyncIterator[Database]:
-    database = Database(store)
+async def database(database: Database) -> Database:
     await database.write(lambda connection: [add_org(connection, name, NOW) for name in ("one", "two")])
     await database.write(opened)
-    yield database
-    await database.close()
+    return database
 
 
 def freeze(connection: Connection, revision: int = 1) -> bool:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pipelines.cli.options import DEFAULT_URL, ApiKey, Json, Version, with_server
+from pipelines.cli.options import DEFAULT_URL, Answer, ApiKey, Json, Version, with_json, with_server
 from pipelines.wire.names import ENV_RUN_TOKEN
 
 if TYPE_CHECKING:
@@ -98,26 +98,25 @@ def rules(
             "--accept", metavar="IDS", help="Accept these proposals, all of them or none: 3,4,7, or `all`."
         ),
     ] = None,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Show how a model translated sentences into rules, and which rules are accepted."""
-    from pipelines.cli.agent.rules import print_rules
+    from pipelines.cli.agent.rules import show_rules
 
-    print_rules(server, dataset_id, propose=propose, sentences=sentence or [], accept=accept, as_json=as_json)
+    return show_rules(server, dataset_id, propose=propose, sentences=sentence or [], accept=accept)
 
 
 @app.command()
+@with_json
 def fidelity(
     directory: Annotated[Path, typer.Argument(help="A recording: tools.json, calls.jsonl, state.json.")],
     plans: Annotated[
         Path | None, typer.Option(help="Your own plans (YAML), used for the tools that they name.")
     ] = None,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Replay a recording of a real backend and print how often the simulator answers and acts the same."""
-    from pipelines.cli.agent.fidelity import print_fidelity
+    from pipelines.cli.agent.fidelity import measure_fidelity
 
-    print_fidelity(directory, plans, as_json=as_json)
+    return measure_fidelity(directory, plans)
 
 
 @app.command()
@@ -166,18 +165,19 @@ def mcp_config(
 
 
 @app.command()
+@with_json
 def lint(
     tasks: Annotated[Path, typer.Argument(help="tasks.csv, or .tsv, .yaml, .json, .jsonl.")],
     tools: Annotated[Path | None, typer.Option(help="tools.json, or an agent.json that has them.")] = None,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Find oracles that prove nothing: an agent that does nothing passes them, or no agent can."""
-    from pipelines.cli.agent.lint import print_lint
+    from pipelines.cli.agent.lint import lint_tasks
 
-    print_lint(tasks, tools, as_json=as_json)
+    return lint_tasks(tasks, tools)
 
 
 @app.command()
+@with_json
 def oracle(
     tasks: Annotated[Path, typer.Argument(help="tasks.csv, or .tsv, .yaml, .json, .jsonl.")],
     calls: Annotated[
@@ -202,15 +202,14 @@ def oracle(
             help="File to write the tasks with oracles to, .csv or .json. [default: TASKS.oracles.csv]"
         ),
     ] = None,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Derive the oracles of tasks from gold calls, without a server. Exit code 1 when a call fails."""
     from pipelines.cli.agent.gold_calls import derive_oracles
     from pipelines.cli.files import stop
 
     if not from_calls:
         stop("Say what to derive the oracles from: pipelines odyssey oracle tasks.csv --from-calls")
-    derive_oracles(tasks, calls, tools=tools, out=out, as_json=as_json)
+    return derive_oracles(tasks, calls, tools=tools, out=out)
 
 
 Framework = Literal["plain", "openai-agents", "anthropic", "langchain", "strands"]
@@ -238,6 +237,7 @@ def init(
 
 
 @app.command()
+@with_json
 def doctor(
     app: App = None,
     url: Annotated[str | None, typer.Option(help="A running agent's endpoint, instead of --app.")] = None,
@@ -246,10 +246,9 @@ def doctor(
     directory: Dir = Path(),
     server: LocalServer = None,
     token_env: TokenEnv = "AGENT_TOKEN",
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Find what would keep an agent from running, and how to fix it. Exit code 1 if there is a problem."""
-    from pipelines.cli.doctor.doctor import DoctorOptions, examine, print_findings
+    from pipelines.cli.doctor.doctor import DoctorOptions, examine, show_findings
     from pipelines.cli.project import find_project
 
     project = find_project(directory, app=app, agent=agent, dataset=dataset)
@@ -259,7 +258,7 @@ def doctor(
         server=server or DEFAULT_URL,
         is_server_named=bool(server),
     )
-    print_findings(list(examine(project, options)), as_json=as_json)
+    return show_findings(list(examine(project, options)))
 
 
 @app.command()
@@ -314,6 +313,7 @@ def register(
 
 
 @app.command()
+@with_json
 def conformance(
     url: Annotated[str, typer.Option(help="The wrapper's endpoint, as registered.")],
     auth_header: Annotated[
@@ -336,10 +336,9 @@ def conformance(
         str | None, typer.Option(help="URL at which the agent reaches the test proxy.")
     ] = None,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Check a wrapper in any language against the wire contract. Exit code 1 if it breaks a rule."""
-    from pipelines.cli.agent.conformance import ConformanceOptions, print_conformance
+    from pipelines.cli.agent.conformance import ConformanceOptions, check_conformance
 
     options = ConformanceOptions(
         url=url,
@@ -357,6 +356,5 @@ def conformance(
         proxy_port=proxy_port,
         proxy_url=proxy_url,
         junit=junit,
-        as_json=as_json,
     )
-    print_conformance(options)
+    return check_conformance(options)

@@ -5,29 +5,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-import typer
 from rich.console import Console
 from rich.markup import escape
 
 from pipelines.cli.agent.conformance_world import DeclaredWorld, SimulatedTask
 from pipelines.cli.files import (
     read_agent_rules,
-    read_json,
+    read_ledger_schema,
     read_object,
     read_tools,
     stop,
-    stop_with,
     write_text,
 )
+from pipelines.cli.options import Answer
 from pipelines.cli.output.junit import printable
 from pipelines.cli.task_file import read_task_file
 from pipelines.core.agents.agent_reply import AgentReply, parse_agent_reply
 from pipelines.core.agents.agent_response_schema import RESPONSE_SCHEMA
-from pipelines.core.ledger.ledger_schema import LedgerSchema, parse_ledger_schema
+from pipelines.core.ledger.ledger_schema import LedgerSchema
 from pipelines.core.limits.json_schema import CompiledSchema
 from pipelines.core.tasks.seed import Seed
-from pipelines.core.text.json_text import InvalidJson, dumps, loads
-from pipelines.core.text.problems import Refused
+from pipelines.core.text.json_text import InvalidJson, loads
 from pipelines.core.tools.tools_schema import Tool
 from pipelines.odyssey.conformance import (
     RULES,
@@ -72,10 +70,9 @@ class ConformanceOptions:
     proxy_port: int
     proxy_url: str | None
     junit: Path | None
-    as_json: bool
 
 
-def print_conformance(options: ConformanceOptions) -> None:
+def check_conformance(options: ConformanceOptions) -> Answer:
     wrapper = _read_wrapper(options)
     seed, make_world = _read_task(options)
     _check_proxy(options)
@@ -103,11 +100,7 @@ def print_conformance(options: ConformanceOptions) -> None:
         stop(f"the test proxy cannot listen on {options.proxy_host}:{options.proxy_port}: {error.strerror}")
     if options.junit is not None:
         write_text(options.junit, as_junit(report, options.url))
-    if options.as_json:
-        typer.echo(dumps(report.as_json()).decode())
-    else:
-        _print(report, options.url)
-    raise typer.Exit(0 if report.ok else 1)
+    return Answer(report.as_json(), lambda _: _print(report, options.url), 0 if report.ok else 1)
 
 
 def _read_wrapper(options: ConformanceOptions) -> Wrapper:
@@ -145,7 +138,7 @@ def _read_task(options: ConformanceOptions) -> tuple[Seed | None, WorldMaker]:
     if options.dataset is not None:
         if tools is None or options.tools is None:
             stop("--dataset needs --tools: the tools whose backend is simulated.")
-        schema = _read_ledger_schema(options.tools)
+        schema = read_ledger_schema(options.tools)
         seed = _read_row(options.dataset, options.task, tools, schema)
         return seed, SimulatedTask(tools, schema, seed, read_agent_rules(options.tools))
     replies = read_object(options.replies) if options.replies is not None else {}
@@ -159,14 +152,6 @@ def _read_row(path: Path, number: int, tools: tuple[Tool, ...], schema: LedgerSc
     if number > len(seeds):
         stop(f"{path} has {len(seeds)} tasks; there is no task {number}.")
     return seeds[number - 1]
-
-
-def _read_ledger_schema(path: Path) -> LedgerSchema | None:
-    body = read_json(path)
-    try:
-        return parse_ledger_schema(body.get("ledger_schema")) if isinstance(body, dict) else None
-    except Refused as refused:
-        stop_with(refused.problems, str(path))
 
 
 def reply_problems(raw: bytes, content_type: str) -> list[tuple[bool, str]]:

@@ -4,23 +4,24 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import typer
 from rich.console import Console
 from rich.table import Table
 
 from pipelines.cli.files import read_lines, read_object, read_text, read_tools, stop, stop_with
+from pipelines.cli.options import Answer
+from pipelines.cli.output.phrases import plural
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.fidelity.fidelity import Report, Tally, replay
 from pipelines.core.simulation.fidelity.recording import SIMULATED, Origin, read_recording
 from pipelines.core.simulation.plan_text import parse_plans_text
-from pipelines.core.text.json_text import JsonObject, dumps
+from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Refused
 from pipelines.core.tools.tools_schema import Tool
 
 MOST_TOOLS_SHOWN = 5
 
 
-def print_fidelity(directory: Path, plans: Path | None, *, as_json: bool) -> None:
+def measure_fidelity(directory: Path, plans: Path | None) -> Answer:
     tools = read_tools(directory / "tools.json")
     if plans is not None:
         tools = _with_plans(tools, plans)
@@ -32,18 +33,19 @@ def print_fidelity(directory: Path, plans: Path | None, *, as_json: bool) -> Non
         stop_with(refused.problems, str(directory / "calls.jsonl"))
     report = replay(recording, lambda world: build_simulator(tools, world=world), clock=time.perf_counter)
     origin = recording.origin()
-    if as_json:
-        compared: JsonObject = {"recording": str(directory), **origin.as_json()}
-        typer.echo(dumps({"compared_with": compared} | report.as_json()).decode())
-    else:
+    compared: JsonObject = {"recording": str(directory), **origin.as_json()}
+
+    def show(_: object) -> None:
         _print_origin(origin, directory)
         _print(report)
+
+    return Answer({"compared_with": compared} | report.as_json(), show)
 
 
 def _print_origin(origin: Origin, directory: Path) -> None:
     """Print what was measured, before the figures."""
     console = Console(highlight=False, soft_wrap=True)
-    calls, tasks = _count(origin.calls, "call"), _count(origin.tasks, "task")
+    calls, tasks = plural(origin.calls, "call"), plural(origin.tasks, "task")
     console.print(
         f"Compared with the recording {directory}: {calls} of {tasks}, {_when(origin)}.", markup=False
     )
@@ -68,10 +70,6 @@ def _when(origin: Origin) -> str:
         return "made at a time that it does not say"
     first, last = origin.first_at[:10], origin.last_at[:10]
     return f"made on {first}" if first == last else f"made from {first} to {last}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'s' if number != 1 else ''}"
 
 
 def _with_plans(tools: tuple[Tool, ...], path: Path) -> tuple[Tool, ...]:
@@ -124,7 +122,7 @@ def _print_worst(console: Console, report: Report) -> None:
     for tool in worst[:MOST_TOOLS_SHOWN]:
         tally = report.by_tool()[tool]
         shares = f"FM {_percent(tally.fm_forced)}, CM {_percent(tally.cm_forced)}"
-        console.print(f"\n[bold]{tool}[/]: {_count(tally.calls, 'call')}, {shares}")
+        console.print(f"\n[bold]{tool}[/]: {plural(tally.calls, 'call')}, {shares}")
         for mismatch in report.mismatches(tool):
             console.print(f"  task {mismatch.task}, call {mismatch.call}:", markup=False)
             for difference in mismatch.differences:

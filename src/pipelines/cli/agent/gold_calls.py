@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-import typer
 from rich.console import Console
 
 from pipelines.cli.files import (
@@ -18,6 +17,7 @@ from pipelines.cli.files import (
     stop,
     stop_with,
 )
+from pipelines.cli.options import Answer
 from pipelines.cli.output.blocks import new_console, print_block
 from pipelines.cli.output.phrases import plural
 from pipelines.cli.task_file import print_notes
@@ -44,9 +44,7 @@ class _Task(NamedTuple):
     calls: list[GoldCall]
 
 
-def derive_oracles(
-    tasks: Path, calls: Path | None, *, tools: Path | None, out: Path | None, as_json: bool
-) -> None:
+def derive_oracles(tasks: Path, calls: Path | None, *, tools: Path | None, out: Path | None) -> Answer:
     """Exits with 1 if a call failed: that task gets no oracle."""
     tools = tools or _find_tools_file(tasks)
     target = out or tasks.with_name(f"{tasks.stem}.oracles.csv")
@@ -73,8 +71,9 @@ def derive_oracles(
         for task in rows
     ]
     _write(target, [_add_oracle(task.seed, one) for task, one in zip(rows, found, strict=True)])
-    _print(rows, found, target, as_json=as_json)
-    raise typer.Exit(1 if any(one is not None and one.failures for one in found) else 0)
+    value = {"tasks": [*map(_task_json, rows, found)], "written": str(target)}
+    code = 1 if any(one is not None and one.failures for one in found) else 0
+    return Answer(value, lambda _: _print(rows, found, target), code)
 
 
 def _find_tools_file(tasks: Path) -> Path:
@@ -171,11 +170,7 @@ def _write(target: Path, seeds: Sequence[Seed]) -> None:
         stop(f"{target}: {error.strerror or error}")
 
 
-def _print(rows: Sequence[_Task], found: Sequence[GoldOracle | None], target: Path, *, as_json: bool) -> None:
-    if as_json:
-        items: list[Json] = [_task_json(task, one) for task, one in zip(rows, found, strict=True)]
-        typer.echo(dumps({"tasks": items, "written": str(target)}).decode())
-        return
+def _print(rows: Sequence[_Task], found: Sequence[GoldOracle | None], target: Path) -> None:
     console = new_console()
     for task, one in zip(rows, found, strict=True):
         _print_row(console, task, one)

@@ -3,18 +3,17 @@ agent is run against them."""
 
 from pathlib import Path
 
-import typer
-
 from pipelines.cli.files import read_agent_rules, read_ledger_schema, read_tools
+from pipelines.cli.options import Answer
+from pipelines.cli.output.phrases import plural
 from pipelines.cli.output.sentence_report import read_lines
 from pipelines.cli.task_file import read_task_file
 from pipelines.core.task_files.upload_warnings import plan_warnings, sentences_in_file
 from pipelines.core.tasks.rule_warnings import rule_warnings
-from pipelines.core.text.json_text import dumps
 from pipelines.core.verdict.lint.lint import lint_seeds
 
 
-def print_lint(tasks: Path, tools: Path | None, *, as_json: bool) -> None:
+def lint_tasks(tasks: Path, tools: Path | None) -> Answer:
     declared = read_tools(tools) if tools is not None else None
     schema = read_ledger_schema(tools) if tools is not None else None
     read = read_task_file(tasks, declared, schema)
@@ -25,17 +24,11 @@ def print_lint(tasks: Path, tools: Path | None, *, as_json: bool) -> None:
     about_rules = rule_warnings(seeds, tools=declared, ledger_schema=schema, rules=rules)
     found = read.in_file([*plans.unread, *about_rules, *oracles, *plans.others])
     sentences = sentences_in_file(plans.sentences, read.rows)
-    if as_json:
-        warnings = [problem.as_json() for problem in found]
-        typer.echo(dumps({"warnings": warnings, "sentences": [*sentences]}).decode())
-    else:
-        for line in read_lines(sentences):
-            typer.echo(line)
-        for problem in found:
-            hint = f" ({problem.hint})" if problem.hint else ""
-            typer.echo(f"row {problem.row}, {problem.column}: {problem.message}{hint}")
-        tasks_read = f"{len(seeds)} task{'s' if len(seeds) != 1 else ''}"
-        typer.echo(f"{tasks_read}, {len(found)} warning{'s' if len(found) != 1 else ''}")
-    raise typer.Exit(
-        1 if oracles else 0
-    )  # a guess, or a sentence without effect, is to be known of and may be fine
+    lines = list(read_lines(sentences))
+    for problem in found:
+        hint = f" ({problem.hint})" if problem.hint else ""
+        lines.append(f"row {problem.row}, {problem.column}: {problem.message}{hint}")
+    lines.append(f"{plural(len(seeds), 'task')}, {plural(len(found), 'warning')}")
+    value = {"warnings": [problem.as_json() for problem in found], "sentences": [*sentences]}
+    # A guess, or a sentence without effect, is to be known of and may be fine.
+    return Answer.line(value, "\n".join(lines))._replace(code=1 if oracles else 0)

@@ -20,7 +20,7 @@ from pipelines.core.ledger.initial_state import parse_initial_state
 from pipelines.core.ledger.ledger import World
 from pipelines.core.ledger.ledger_schema import LedgerSchema
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
-from pipelines.core.simulation.domain.hints import hint_sentences
+from pipelines.core.simulation.domain.side import hint_sentences
 from pipelines.core.simulation.guesses import guess_of, refusal_notes
 from pipelines.core.simulation.plan_text import plan_as_yaml
 from pipelines.core.simulation.rules.axis import active_rules

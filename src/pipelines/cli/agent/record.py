@@ -10,6 +10,7 @@ import typer
 
 from pipelines.cli.client import Server
 from pipelines.cli.files import stop
+from pipelines.cli.output.phrases import plural
 from pipelines.core.simulation.fidelity.recording import SIMULATED, recording_from_run
 from pipelines.core.text.json_text import JsonObject, dumps
 
@@ -41,9 +42,9 @@ def write_recording(server: Server, run_ids: list[int], directory: Path, *, may_
     (directory / "tools.json").write_bytes(dumps(tools))
     (directory / "calls.jsonl").write_bytes(b"".join(dumps(line) + b"\n" for line in lines))
     calls = sum(len(_calls_of(line)) for line in lines)
-    typer.echo(f"{_plural(calls, 'call')} of {_plural(len(lines), 'run')} in {directory}")
+    typer.echo(f"{plural(calls, 'call')} of {plural(len(lines), 'run')} in {directory}")
     if simulated:
-        typer.echo(f"{_plural(simulated, 'call')} of them answered by the simulator itself: no real backend.")
+        typer.echo(f"{plural(simulated, 'call')} of them answered by the simulator itself: no real backend.")
     typer.echo(f"Measure them: pipelines odyssey fidelity {directory}")
 
 
@@ -59,7 +60,7 @@ def _check_sources(run_ids: list[int], lines: list[JsonObject], *, may_be_simula
             stop(f"Run {run_id} has no tool call that a backend answered; there is nothing to record.")
         if by_simulator:
             parts.append(
-                f"Run {run_id}: the simulator answered {by_simulator} of {_plural(len(calls), 'call')}."
+                f"Run {run_id}: the simulator answered {by_simulator} of {plural(len(calls), 'call')}."
             )
     if parts and not may_be_simulated:
         stop("\n".join(["This is not a recording of a real backend.", *parts, REAL]))
@@ -69,7 +70,3 @@ def _check_sources(run_ids: list[int], lines: list[JsonObject], *, may_be_simula
 def _calls_of(line: JsonObject) -> list[JsonObject]:
     calls = line["calls"]
     return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
-
-
-def _plural(number: int, what: str) -> str:
-    return f"{number} {what}{'s' if number != 1 else ''}"

@@ -3,24 +3,17 @@
 from collections.abc import Sequence
 from typing import Any
 
-import typer
-
 from pipelines.cli.client import Server
-from pipelines.cli.files import stop
+from pipelines.cli.files import is_number, stop
+from pipelines.cli.options import Answer
 from pipelines.core.text.json_text import dumps
 
 ALL = "all"
 
 
-def print_rules(
-    server: Server,
-    dataset_id: int,
-    *,
-    propose: bool,
-    sentences: Sequence[str],
-    accept: str | None,
-    as_json: bool,
-) -> None:
+def show_rules(
+    server: Server, dataset_id: int, *, propose: bool, sentences: Sequence[str], accept: str | None
+) -> Answer:
     path = f"/api/datasets/{dataset_id}/rules"
     if sentences and not propose:
         stop("--sentence needs --propose")
@@ -32,23 +25,18 @@ def print_rules(
         accepted = server.post(f"{path}/accept", {"rule_ids": ids})["items"] if ids else []
         now = {item["id"]: item for item in accepted}
         items = [now.pop(item["id"], item) for item in items] + [*now.values()]
-    if as_json:
-        typer.echo(dumps(items).decode())
-        return
-    for item in items:
-        typer.echo(_format_rule(item))
-    if not items:
-        typer.echo(
-            "Every sentence is understood."
-            if propose
-            else "There are no translated rules yet: --propose asks the model for some."
-        )
+    empty = (
+        "Every sentence is understood."
+        if propose
+        else "There are no translated rules yet: --propose asks the model for some."
+    )
+    return Answer.line(items, "\n".join(map(_format_rule, items)) or empty)
 
 
 def _parse_ids(accept: str) -> list[int]:
     """The ids in the option; an empty list stands for all."""
     named = [] if accept.strip() == ALL else [one.strip() for one in accept.split(",")]
-    if any(not one.isascii() or not one.isdigit() for one in named):
+    if not all(map(is_number, named)):
         stop(f"--accept: ids of rules as in 3,4,7, or `{ALL}`; not {accept!r}")
     return [int(one) for one in named]
 

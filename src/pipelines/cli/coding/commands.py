@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipelines.cli.options import Json, with_server
+from pipelines.cli.options import Answer, Json, with_server
 
 if TYPE_CHECKING:
     from pipelines.cli.client import Server
@@ -42,20 +42,20 @@ def add_command(
 
 @scenario_app.command(name="ls")
 @with_server
-def list_command(server: "Server", as_json: Json = False) -> None:
+def list_command(server: "Server") -> Answer:
     """List the scenarios, newest first."""
-    from pipelines.cli.coding.scenarios import print_scenarios
+    from pipelines.cli.coding.scenarios import show_scenarios
 
-    print_scenarios(server, as_json=as_json)
+    return show_scenarios(server)
 
 
 @scenario_app.command(name="show")
 @with_server
-def show_command(server: "Server", ref: Ref, as_json: Json = False) -> None:
+def show_command(server: "Server", ref: Ref) -> Answer:
     """Print a scenario as YAML that `add` accepts."""
-    from pipelines.cli.coding.scenarios import print_scenario
+    from pipelines.cli.coding.scenarios import show_scenario
 
-    print_scenario(server, ref, as_json=as_json)
+    return show_scenario(server, ref)
 
 
 @scenario_app.command(name="rm")
@@ -76,13 +76,12 @@ def harbor_command(
     ],
     replace: Replace = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what could be imported.")] = False,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Import tasks in Harbor's format. Exit: 0 all imported, 1 some refused, 2 usage, 3 not run."""
     from pipelines.cli.coding.import_tasks import ImportOptions
     from pipelines.cli.coding.imports import import_harbor
 
-    import_harbor(server, ImportOptions(replace=replace, is_dry=dry_run, as_json=as_json), path)
+    return import_harbor(server, ImportOptions(replace=replace, is_dry=dry_run), path)
 
 
 @import_app.command(name="swebench")
@@ -108,22 +107,21 @@ def swebench_command(
     only: Annotated[list[str] | None, typer.Option(help="Only this instance_id. Repeatable.")] = None,
     replace: Replace = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what could be imported.")] = False,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Import rows in SWE-bench's format. Exit: 0 all imported, 1 some refused, 2 usage, 3 not run."""
     from pipelines.cli.coding.import_tasks import ImportOptions
     from pipelines.cli.coding.imports import import_swebench
     from pipelines.cli.files import read_text
-    from pipelines.core.coding.import_swebench import TestSetting
+    from pipelines.core.coding.import_swebench import RowSetting
 
-    setting = TestSetting(
+    setting = RowSetting(
         requirements=read_text(requirements) if requirements is not None else None,
         setup_command=setup,
         test_command=test_command,
         timeout_s=timeout_s,
     )
-    options = ImportOptions(replace=replace, is_dry=dry_run, as_json=as_json)
-    import_swebench(server, options, file, repos=repos, setting=setting, only=tuple(only or ()))
+    options = ImportOptions(replace=replace, is_dry=dry_run)
+    return import_swebench(server, options, file, repos=repos, setting=setting, only=tuple(only or ()))
 
 
 @app.command(name="rescore")
@@ -135,9 +133,8 @@ def rescore_command(
         Path | None,
         typer.Option(metavar="FILE", help="Scorers, YAML or JSON. [default: the scenario's current ones]"),
     ] = None,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Grade stored changes again, without the agent, and print which verdicts changed."""
     from pipelines.cli.coding.rescore import rescore
 
-    rescore(server, named, scorers, as_json=as_json)
+    return rescore(server, named, scorers)

@@ -1,15 +1,14 @@
 """Sends tasks of other benchmarks to be verified and stored, and prints the result of each."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from pipelines.cli.client import Server
 from pipelines.cli.coding.scenarios import SCENARIOS
+from pipelines.cli.options import Answer
 from pipelines.cli.output.blocks import new_console, print_block, print_title
 from pipelines.cli.output.phrases import plural
 from pipelines.cli.progress import stderr
@@ -27,7 +26,6 @@ class ImportOptions:
 
     replace: bool
     is_dry: bool
-    as_json: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,11 +48,10 @@ class ImportResult:
         }
 
 
-def import_all(server: Server, options: ImportOptions, tasks: Sequence[ImportedTask | RefusedTask]) -> None:
+def import_all(server: Server, options: ImportOptions, tasks: Sequence[ImportedTask | RefusedTask]) -> Answer:
     """Import one task after the other: verifying a task runs it twice."""
     if options.is_dry:
-        _report_results(options, [_dry_run_result(task) for task in tasks])
-        return
+        return _show_results([_dry_run_result(task) for task in tasks])
     taken: list[ImportResult] = []
     columns = (TextColumn("proving {task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=stderr, transient=True) as bar:
@@ -63,7 +60,7 @@ def import_all(server: Server, options: ImportOptions, tasks: Sequence[ImportedT
             bar.update(shown, description=task.name)
             taken.append(_import_task(server, options, task))
             bar.advance(shown)
-    _report_results(options, taken)
+    return _show_results(taken)
 
 
 def _dry_run_result(task: ImportedTask | RefusedTask) -> ImportResult:
@@ -86,13 +83,10 @@ def _import_task(server: Server, options: ImportOptions, task: ImportedTask | Re
     )
 
 
-def _report_results(options: ImportOptions, taken: Sequence[ImportResult]) -> None:
-    if options.as_json:
-        typer.echo(json.dumps([each.as_json() for each in taken], ensure_ascii=False))
-    else:
-        _print_results(taken)
-    if any(each.what == "refused" for each in taken):
-        raise typer.Exit(int(ExitCode.NOT_MET))
+def _show_results(taken: Sequence[ImportResult]) -> Answer:
+    is_refused = any(each.what == "refused" for each in taken)
+    code = ExitCode.NOT_MET if is_refused else ExitCode.MET
+    return Answer([each.as_json() for each in taken], lambda _: _print_results(taken), code)
 
 
 def _print_results(taken: Sequence[ImportResult]) -> None:

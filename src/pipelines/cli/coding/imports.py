@@ -7,19 +7,22 @@ from pipelines.cli.coding.import_tasks import ImportOptions, import_all
 from pipelines.cli.coding.repositories import RepositoryNotFound, seed_at
 from pipelines.cli.coding.scenario_files import read_tree
 from pipelines.cli.files import read_text, stop
+from pipelines.cli.options import Answer
 from pipelines.core.coding.import_harbor import CONFIG, read_harbor_task
-from pipelines.core.coding.import_swebench import TestSetting, read_swebench_file, read_swebench_row
+from pipelines.core.coding.import_swebench import RowSetting, read_swebench_file, read_swebench_row
 from pipelines.core.coding.imported import ImportedTask, RefusedTask
 from pipelines.core.text.json_text import InvalidJson, JsonObject
 
 DEEPEST = 6  # levels below which no task folder is looked for
 
 
-def import_harbor(server: Server, options: ImportOptions, path: Path) -> None:
+def import_harbor(server: Server, options: ImportOptions, path: Path) -> Answer:
     folders = _task_folders(path)
     if not folders:
         stop(f"{path} has no task in it: a task's folder has a {CONFIG}.")
-    import_all(server, options, [read_harbor_task(folder.name, read_tree(folder)) for folder in folders])
+    return import_all(
+        server, options, [read_harbor_task(folder.name, read_tree(folder)) for folder in folders]
+    )
 
 
 def import_swebench(
@@ -28,9 +31,9 @@ def import_swebench(
     file: Path,
     *,
     repos: Path | None,
-    setting: TestSetting,
+    setting: RowSetting,
     only: tuple[str, ...] = (),
-) -> None:
+) -> Answer:
     try:
         rows = read_swebench_file(read_text(file), file.name)
     except InvalidJson as error:
@@ -38,7 +41,7 @@ def import_swebench(
     chosen = [(number, row) for number, row in enumerate(rows, 1) if not only or _instance_id(row) in only]
     if not chosen:
         stop(f"{file} has no row{' of ' + ', '.join(only) if only else 's'}.")
-    import_all(server, options, [_read_row(row, number, repos, setting) for number, row in chosen])
+    return import_all(server, options, [_read_row(row, number, repos, setting) for number, row in chosen])
 
 
 def _task_folders(path: Path) -> list[Path]:
@@ -53,7 +56,7 @@ def _task_folders(path: Path) -> list[Path]:
 
 
 def _read_row(
-    row: object, number: int, repos: Path | None, setting: TestSetting
+    row: object, number: int, repos: Path | None, setting: RowSetting
 ) -> ImportedTask | RefusedTask:
     seed: JsonObject | None = None
     if repos is not None and isinstance(row, dict) and row.get("repo") and row.get("base_commit"):

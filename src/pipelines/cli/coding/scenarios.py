@@ -9,6 +9,7 @@ import typer
 from pipelines.cli.client import Server
 from pipelines.cli.coding.scenario_files import read_scenarios
 from pipelines.cli.files import stop
+from pipelines.cli.options import Answer
 from pipelines.cli.output.listing import print_rows
 from pipelines.core.coding.scenario import FIELDS
 from pipelines.core.coding.scenario_yaml import scenario_as_yaml
@@ -19,6 +20,7 @@ SCENARIOS = "/api/coding-scenarios"
 
 
 def add_file(server: Server, path: Path, *, as_json: bool) -> None:
+    """Prints each scenario once it is stored: a later one may be refused."""
     known = {each["name"]: each["id"] for each in server.every(SCENARIOS)}
     stored = []
     for body in read_scenarios(path):
@@ -40,11 +42,11 @@ def store_scenario(server: Server, body: JsonObject, known_id: Any) -> Any:
     return server.put(f"{SCENARIOS}/{known_id}", body)
 
 
-def print_scenarios(server: Server, *, as_json: bool) -> None:
-    items = server.every(SCENARIOS)
-    if as_json:
-        typer.echo(json.dumps(items, ensure_ascii=False))
-        return
+def show_scenarios(server: Server) -> Answer:
+    return Answer(server.every(SCENARIOS), _print_scenarios)
+
+
+def _print_scenarios(items: list[Any]) -> None:
     empty = "There are no scenarios yet: pipelines coding scenario add FILE"
     print_rows(["id", "workspace", "scorers", "name"], [_row(each) for each in items], empty=empty)
 
@@ -58,14 +60,13 @@ def _row(each: Any) -> tuple[str, ...]:
     return str(each["id"]), str(kind or "–"), str(count if count is not None else "–"), each["name"]
 
 
-def print_scenario(server: Server, ref: str, *, as_json: bool) -> None:
-    found = server.get(f"{SCENARIOS}/{find_scenario_id(server, ref)}")
-    if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False))
-    else:
-        typer.echo(
-            scenario_as_yaml({name: found[name] for name in FIELDS if found.get(name) is not None}), nl=False
-        )
+def show_scenario(server: Server, ref: str) -> Answer:
+    return Answer(server.get(f"{SCENARIOS}/{find_scenario_id(server, ref)}"), _print_scenario)
+
+
+def _print_scenario(found: Any) -> None:
+    given = {name: found[name] for name in FIELDS if found.get(name) is not None}
+    typer.echo(scenario_as_yaml(given), nl=False)
 
 
 def remove_scenario(server: Server, ref: str) -> None:

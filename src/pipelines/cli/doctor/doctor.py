@@ -1,10 +1,8 @@
 """`pipelines odyssey doctor`: everything that would keep an agent from running, in one pass."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -14,7 +12,9 @@ from pipelines.cli.doctor.bindings import binding_findings
 from pipelines.cli.doctor.code import code_findings
 from pipelines.cli.doctor.endpoint import Endpoint, endpoint_findings, probe_finding
 from pipelines.cli.doctor.findings import Finding, Level, count_findings, ok, problem, warning
+from pipelines.cli.options import Answer
 from pipelines.cli.output.junit import printable
+from pipelines.cli.output.phrases import plural
 from pipelines.cli.processes import AppFailed, served_app
 from pipelines.cli.project import Project, token_from_environment
 
@@ -98,17 +98,17 @@ def _import_hint(failed: AppFailed, app: str) -> str:
     return "correct this line" if failed.place is not None else f"`{app}` must name an ASGI or WSGI app"
 
 
-def print_findings(findings: list[Finding], *, as_json: bool) -> None:
-    """Exits with 1 if there is a problem; warnings alone exit with 0."""
+def show_findings(findings: list[Finding]) -> Answer:
+    """The exit code is 1 if there is a problem; warnings alone give 0."""
     problems, warnings = count_findings(findings, Level.PROBLEM), count_findings(findings, Level.WARNING)
-    if as_json:
-        listed = [finding.as_json() for finding in findings]
-        typer.echo(json.dumps({"ok": problems == 0, "findings": listed}))
-    else:
+
+    def show(_: object) -> None:
         console = Console(highlight=False)
         console.print(_table(findings))
         console.print(_summary(problems, warnings))
-    raise typer.Exit(1 if problems else 0)
+
+    value = {"ok": problems == 0, "findings": [finding.as_json() for finding in findings]}
+    return Answer(value, show, 1 if problems else 0)
 
 
 def _table(findings: list[Finding]) -> Table:
@@ -124,8 +124,8 @@ def _table(findings: list[Finding]) -> Table:
 
 
 def _summary(problems: int, warnings: int) -> str:
-    counted = [f"{problems} problem{'s' if problems != 1 else ''}"] if problems else []
-    counted += [f"{warnings} warning{'s' if warnings != 1 else ''}"] if warnings else []
+    counted = [plural(problems, "problem")] if problems else []
+    counted += [plural(warnings, "warning")] if warnings else []
     if problems:
         return f"\n[red]Not ready[/]: {', '.join(counted)}"
     return f"\n[green]Ready[/]{' with ' + counted[0] if counted else ''}. Try it: pipelines odyssey dev"

@@ -7,6 +7,7 @@ from typing import Any
 
 from pipelines.cli.client import Server
 from pipelines.cli.files import read_text, stop
+from pipelines.cli.options import Answer
 from pipelines.cli.output.endpoint_report import DISCOVERY_S, ENDPOINTS, find_endpoint, print_endpoint
 
 Body = dict[str, Any]
@@ -30,14 +31,15 @@ class NewEndpoint:
     api_key_header: str | None = None
 
 
-def add_endpoint(server: Server, endpoint: NewEndpoint, *, replace: bool, as_json: bool) -> None:
+def add_endpoint(server: Server, endpoint: NewEndpoint, *, replace: bool) -> Answer:
     body = request_body(endpoint)
     known = find_endpoint(server, endpoint.name) if replace else None
     if known is None:
         made = server.post(ENDPOINTS, body, timeout=DISCOVERY_S)
     else:
         made = server.put(f"{ENDPOINTS}/{known['id']}", body, timeout=DISCOVERY_S)
-    print_endpoint(made, "changed" if known is not None else "registered", as_json=as_json)
+    done = "changed" if known is not None else "registered"
+    return Answer(made, lambda endpoint: print_endpoint(endpoint, done))
 
 
 def request_body(endpoint: NewEndpoint) -> Body:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipelines.cli.options import Json, with_server
+from pipelines.cli.options import Answer, with_server
 
 if TYPE_CHECKING:
     from pipelines.cli.client import Server
@@ -16,11 +16,11 @@ Name = Annotated[str, typer.Argument(help="The cassette's name.")]
 
 @app.command(name="list")
 @with_server
-def list_command(server: "Server", as_json: Json = False) -> None:
+def list_command(server: "Server") -> Answer:
     """List the cassettes, newest first."""
-    from pipelines.cli.output.cassette_report import print_cassettes
+    from pipelines.cli.output.cassette_report import show_cassettes
 
-    print_cassettes(server, as_json=as_json)
+    return show_cassettes(server)
 
 
 @app.command(name="show")
@@ -30,12 +30,11 @@ def show_command(
     name: Name,
     tool: Annotated[str | None, typer.Option(help="Only calls of this tool.")] = None,
     full: Annotated[bool, typer.Option("--full", help="Show long values in full.")] = False,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Show the calls on a cassette with their arguments and answers."""
-    from pipelines.cli.output.cassette_report import print_calls
+    from pipelines.cli.output.cassette_report import show_calls
 
-    print_calls(server, name, tool=tool, full=full, as_json=as_json)
+    return show_calls(server, name, tool=tool, full=full)
 
 
 @app.command(name="export")
@@ -59,12 +58,11 @@ def import_command(
     server: "Server",
     file: Annotated[Path, typer.Argument(help="JSON lines, as `export` writes them.")],
     name: Annotated[str | None, typer.Option(help="[default: the file's name without .jsonl]")] = None,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Import a cassette from a file. It replaces a cassette of the same name."""
     from pipelines.cli.output.cassette_report import import_file
 
-    import_file(server, file, name, as_json=as_json)
+    return import_file(server, file, name)
 
 
 @app.command(name="verify")
@@ -76,12 +74,11 @@ def verify_command(
         bool, typer.Option("--include-writes", help="Also repeat calls of tools that may write.")
     ] = False,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of calls.")] = 1000,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Repeat the calls live and print what differs. Exit: 0 nothing, 1 some, 2 usage, 3 not run."""
     from pipelines.cli.output.cassette_report import verify
 
-    verify(server, name, include_writes=include_writes, limit=limit, as_json=as_json)
+    return verify(server, name, include_writes=include_writes, limit=limit)
 
 
 @app.command(name="rm")

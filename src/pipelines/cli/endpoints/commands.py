@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipelines.cli.options import Json, with_server
+from pipelines.cli.options import Answer, with_server
 
 if TYPE_CHECKING:
     from pipelines.cli.client import Server
@@ -62,8 +62,7 @@ def add(
     replace: Annotated[
         bool, typer.Option("--replace", help="Update the endpoint of this name if it exists.")
     ] = False,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Register an endpoint and find its tools. Give --openapi, --mcp, --mcp-command or --code."""
     from pipelines.cli.endpoints.add import NewEndpoint, add_endpoint
 
@@ -81,7 +80,7 @@ def add(
         bearer=bearer,
         api_key_header=api_key_header,
     )
-    add_endpoint(server, endpoint, replace=replace, as_json=as_json)
+    return add_endpoint(server, endpoint, replace=replace)
 
 
 @app.command()
@@ -92,12 +91,11 @@ def discover(
     accept: Annotated[
         bool, typer.Option("--accept", help="Accept the changes, so that agents with these tools can run.")
     ] = False,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Ask an endpoint for its tools again, and print what changed since you accepted them."""
     from pipelines.cli.output.endpoint_report import discover_tools
 
-    discover_tools(server, name, accept=accept, as_json=as_json)
+    return discover_tools(server, name, accept=accept)
 
 
 @app.command()
@@ -106,12 +104,11 @@ def tools(
     server: "Server",
     name: Name,
     tool: Annotated[str | None, typer.Argument(help="Only this one, with its schemas.")] = None,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """List the tools found on an endpoint, or show one of them."""
-    from pipelines.cli.output.endpoint_report import print_tools
+    from pipelines.cli.output.endpoint_report import show_tools
 
-    print_tools(server, name, tool, as_json=as_json)
+    return show_tools(server, name, tool)
 
 
 @app.command()
@@ -121,21 +118,20 @@ def call(
     name: Name,
     tool: Annotated[str, typer.Argument(help="The tool, as `endpoints tools` lists it.")],
     arguments: Annotated[str, typer.Argument(help="Its arguments as a JSON object.")] = "{}",
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Call one tool on the live endpoint and print its answer. Exit code 3 if it does not answer."""
     from pipelines.cli.output.endpoint_report import call_tool
 
-    call_tool(server, name, tool, arguments, as_json=as_json)
+    return call_tool(server, name, tool, arguments)
 
 
 @app.command(name="list")
 @with_server
-def list_command(server: "Server", as_json: Json = False) -> None:
+def list_command(server: "Server") -> Answer:
     """List the endpoints of your org, newest first."""
-    from pipelines.cli.output.endpoint_report import print_endpoints
+    from pipelines.cli.output.endpoint_report import show_endpoints
 
-    print_endpoints(server, as_json=as_json)
+    return show_endpoints(server)
 
 
 @app.command()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from pipelines.cli.eval.queue_commands import drafts, reviews
-from pipelines.cli.options import Json, with_server
+from pipelines.cli.options import Answer, Json, with_server
 
 if TYPE_CHECKING:
     from pipelines.cli.client import Server
@@ -121,12 +121,11 @@ def compare(
             "--fail-on-regression", help="Exit with code 1 if a decision that was right is wrong now."
         ),
     ] = False,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Show what changed between two matrices, cell by cell, with a paired test over all cells."""
-    from pipelines.cli.eval.compare import print_comparison
+    from pipelines.cli.eval.compare import show_comparison
 
-    print_comparison(server, old, new, fails=fail_on_regression, as_json=as_json)
+    return show_comparison(server, old, new, fails=fail_on_regression)
 
 
 @app.command(name="list")
@@ -143,14 +142,13 @@ def list_command(
         bool, typer.Option("--flagged", help="Only runs that are flagged for review.")
     ] = False,
     limit: Annotated[int, typer.Option(min=1, max=500, help="Maximum number of items, newest first.")] = 50,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """List scenarios, matrices, runs or variations."""
-    from pipelines.cli.output.listing import print_list
+    from pipelines.cli.output.listing import show_list
 
     filters = {"matrix_id": matrix, "scenario_id": scenario, "variation": variation}
     filters |= {"is_flagged": "true"} if flagged else {}
-    print_list(server, what, filters=filters, limit=limit, as_json=as_json)
+    return show_list(server, what, filters=filters, limit=limit)
 
 
 @app.command()
@@ -198,9 +196,8 @@ def export(
 def import_command(
     server: "Server",
     file: Annotated[Path, typer.Argument(help="scenarios.yaml or .json")],
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Import the scenarios of a file: new ones, and new versions of changed ones."""
     from pipelines.cli.eval.transfer import import_scenarios
 
-    import_scenarios(server, file, as_json=as_json)
+    return import_scenarios(server, file)

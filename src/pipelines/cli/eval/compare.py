@@ -1,6 +1,5 @@
 """`pipelines eval compare`: what changed between two matrices, and whether it is more than chance."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +9,7 @@ from rich.text import Text
 
 from pipelines.cli.client import Server
 from pipelines.cli.eval.run import MATRIX
+from pipelines.cli.options import Answer
 from pipelines.cli.output.junit import printable
 from pipelines.cli.output.phrases import plural
 
@@ -19,16 +19,12 @@ MOST_SHOWN = 30
 TESTS = {"mcnemar": "exact McNemar test", "sign_flip": "sign-flip test"}
 
 
-def print_comparison(server: Server, old: str, new: str, *, fails: bool, as_json: bool) -> None:
+def show_comparison(server: Server, old: str, new: str, *, fails: bool) -> Answer:
     compared = server.get(f"{MATRIX}/{old}/compare", to=new)
-    if as_json:
-        typer.echo(json.dumps(compared, ensure_ascii=False))
-    else:
-        _print(Console(highlight=False), compared)
-    if fails and (reasons := list(regressions(compared))):
-        if not as_json:
-            typer.echo(f"Regressed: {'; '.join(reasons)}", err=True)
-        raise typer.Exit(1)
+    lost = [*regressions(compared)] if fails else []
+    return Answer(
+        compared, lambda compared: _print(Console(highlight=False), compared, lost), int(bool(lost))
+    )
 
 
 def regressions(compared: Any) -> Iterator[str]:
@@ -44,7 +40,7 @@ def regressions(compared: Any) -> Iterator[str]:
         yield f"{plural(len(flips), 'flip')} on critical scenarios"
 
 
-def _print(console: Console, compared: Any) -> None:
+def _print(console: Console, compared: Any, lost: list[str]) -> None:
     before, after = compared["from"], compared["to"]
     console.print(f"{_matrix_name(before)}  →  {_matrix_name(after)}", markup=False, style="bold")
     for warning in compared["warnings"]:
@@ -57,6 +53,8 @@ def _print(console: Console, compared: Any) -> None:
         if len(pairs) > MOST_SHOWN:
             console.print(f"       and {len(pairs) - MOST_SHOWN} more: --json")
     _print_summary(console, compared)
+    if lost:
+        typer.echo(f"Regressed: {'; '.join(lost)}", err=True)
 
 
 def _matrix_name(matrix: Any) -> str:

@@ -1,6 +1,5 @@
 """`pipelines eval drafts …`: what telemetry suggests as scenarios, for a person to adopt or dismiss."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,7 @@ import typer
 
 from pipelines.cli.client import Server
 from pipelines.cli.files import read_text, stop
+from pipelines.cli.options import Answer
 from pipelines.cli.output.junit import printable
 from pipelines.cli.output.listing import first_items, print_rows
 from pipelines.cli.output.phrases import plural
@@ -18,14 +18,11 @@ DRAFTS, GENERATE = "/api/v1/eval/drafts", "/api/v1/eval/scenarios/auto-generate"
 LARGEST_CORRECTIONS = 1 << 20
 
 
-def print_drafts(server: Server, *, status: str | None, limit: int, as_json: bool) -> None:
+def show_drafts(server: Server, *, status: str | None, limit: int) -> Answer:
     chosen = status or "draft"
     items = first_items(server, DRAFTS, limit, status=chosen if chosen != "any" else None)
     items.sort(key=lambda item: -item["confidence"])
-    if as_json:
-        typer.echo(json.dumps(items, ensure_ascii=False))
-    else:
-        _print_table(items)
+    return Answer(items, _print_table)
 
 
 def _print_table(items: list[Any]) -> None:
@@ -40,16 +37,16 @@ def _row(item: Any) -> tuple[str, ...]:
     return item["id"], *cells, item["name"] + status
 
 
-def print_draft(server: Server, draft_id: str, *, as_json: bool) -> None:
+def show_draft(server: Server, draft_id: str) -> Answer:
     draft = server.get(f"{DRAFTS}/{draft_id}")
-    typer.echo(json.dumps(draft, ensure_ascii=False) if as_json else entries_as_yaml(draft), nl=as_json)
+    return Answer(draft, lambda draft: typer.echo(entries_as_yaml(draft), nl=False))
 
 
-def generate_drafts(server: Server, body: dict[str, Any], *, as_json: bool) -> None:
-    answer = server.post(GENERATE, body)
-    if as_json:
-        typer.echo(json.dumps(answer, ensure_ascii=False))
-        return
+def generate_drafts(server: Server, body: dict[str, Any]) -> Answer:
+    return Answer(server.post(GENERATE, body), _print_generated)
+
+
+def _print_generated(answer: Any) -> None:
     _print_table(answer["scenarios"])
     looked = answer["looked_at"]
     seen = f"{plural(looked['spans'], 'span')} of {plural(looked['skills'], 'skill')}"
@@ -58,16 +55,13 @@ def generate_drafts(server: Server, body: dict[str, Any], *, as_json: bool) -> N
         typer.echo(f"  {printable(str(note))}")
 
 
-def adopt_drafts(server: Server, ids: list[str], *, corrections: Path | None, as_json: bool) -> None:
+def adopt_drafts(server: Server, ids: list[str], *, corrections: Path | None) -> Answer:
     if corrections is not None and len(ids) > 1:
         stop("--corrections are for one draft: adopt the others by themselves.")
     body = _corrections(corrections) if corrections is not None else {}
-    adopted = [server.post(f"{DRAFTS}/{id}/adopt", body) for id in dict.fromkeys(ids)]
-    if as_json:
-        typer.echo(json.dumps(adopted, ensure_ascii=False))
-        return
-    for id, made in zip(dict.fromkeys(ids), adopted, strict=True):
-        typer.echo(f"{id}: {made['id']}  {made['name']}")
+    adopted = {id: server.post(f"{DRAFTS}/{id}/adopt", body) for id in dict.fromkeys(ids)}
+    lines = (f"{id}: {made['id']}  {made['name']}" for id, made in adopted.items())
+    return Answer.line([*adopted.values()], "\n".join(lines))
 
 
 def _corrections(path: Path) -> Any:

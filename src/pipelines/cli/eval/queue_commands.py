@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipelines.cli.options import Json, with_server
+from pipelines.cli.options import Answer, with_server
 
 if TYPE_CHECKING:
     from pipelines.cli.client import Server
@@ -30,24 +30,20 @@ Limit = Annotated[int, typer.Option(min=1, max=500, help="Maximum number of item
 
 @drafts.command(name="list")
 @with_server
-def list_drafts(
-    server: "Server", status: DraftStatus = None, limit: Limit = 50, as_json: Json = False
-) -> None:
+def list_drafts(server: "Server", status: DraftStatus = None, limit: Limit = 50) -> Answer:
     """List drafts with their confidence and support, the highest confidence first."""
-    from pipelines.cli.eval.drafts import print_drafts
+    from pipelines.cli.eval.drafts import show_drafts
 
-    print_drafts(server, status=status, limit=limit, as_json=as_json)
+    return show_drafts(server, status=status, limit=limit)
 
 
 @drafts.command(name="show")
 @with_server
-def show_draft(
-    server: "Server", draft_id: Annotated[str, typer.Argument(help="drf_…")], as_json: Json = False
-) -> None:
+def show_draft_command(server: "Server", draft_id: Annotated[str, typer.Argument(help="drf_…")]) -> Answer:
     """Show a draft as YAML that you can correct and adopt."""
-    from pipelines.cli.eval.drafts import print_draft
+    from pipelines.cli.eval.drafts import show_draft
 
-    print_draft(server, draft_id, as_json=as_json)
+    return show_draft(server, draft_id)
 
 
 @drafts.command()
@@ -59,14 +55,13 @@ def generate(
     ] = None,
     lookback_hours: Annotated[int, typer.Option(min=1, help="How many hours to look back.")] = 168,
     max_scenarios: Annotated[int, typer.Option(min=1, help="Maximum number of drafts.")] = 20,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Draft scenarios from stored telemetry. A second scan adds no duplicates."""
     from pipelines.cli.eval.drafts import generate_drafts
 
     body: dict[str, str | int] = {"lookback_hours": lookback_hours, "max_scenarios": max_scenarios}
     body |= {"device_id": device_id} if device_id is not None else {}
-    generate_drafts(server, body, as_json=as_json)
+    return generate_drafts(server, body)
 
 
 @drafts.command()
@@ -77,12 +72,11 @@ def adopt(
     corrections: Annotated[
         Path | None, typer.Option(help="YAML or JSON file with fields that replace the draft's.")
     ] = None,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Turn drafts into scenarios. A draft says what the agent did, not what it should do: check it first."""
     from pipelines.cli.eval.drafts import adopt_drafts
 
-    adopt_drafts(server, draft_ids, corrections=corrections, as_json=as_json)
+    return adopt_drafts(server, draft_ids, corrections=corrections)
 
 
 @drafts.command()
@@ -104,23 +98,20 @@ def list_reviews(
     ] = None,
     matrix: Annotated[str | None, typer.Option(help="Only of this matrix.")] = None,
     limit: Limit = 50,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """List items that need a decision, the highest risk first."""
-    from pipelines.cli.eval.reviews import print_reviews
+    from pipelines.cli.eval.reviews import show_reviews
 
-    print_reviews(server, status=status, kind=kind, matrix=matrix, limit=limit, as_json=as_json)
+    return show_reviews(server, status=status, kind=kind, matrix=matrix, limit=limit)
 
 
 @reviews.command(name="show")
 @with_server
-def show_review(
-    server: "Server", review_id: Annotated[str, typer.Argument(help="rev_…")], as_json: Json = False
-) -> None:
+def show_review_command(server: "Server", review_id: Annotated[str, typer.Argument(help="rev_…")]) -> Answer:
     """Show one item: before and after, field by field, and the possible verdicts."""
-    from pipelines.cli.eval.reviews import print_review
+    from pipelines.cli.eval.reviews import show_review
 
-    print_review(server, review_id, as_json=as_json)
+    return show_review(server, review_id)
 
 
 @reviews.command()
@@ -136,11 +127,10 @@ def decide(
         str | None, typer.Option(help="Name of the reviewer. [default: the key's name]")
     ] = None,
     runs: Annotated[int | None, typer.Option(min=1, help="With needs_more_runs: how many more.")] = None,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Record a verdict and print its effect."""
     from pipelines.cli.eval.reviews import decide_review
 
     fields = {"verdict": verdict, "note": note, "reviewer": reviewer, "runs": runs}
     body = {key: value for key, value in fields.items() if value is not None}
-    decide_review(server, review_id, body, as_json=as_json)
+    return decide_review(server, review_id, body)

@@ -1,6 +1,5 @@
 """`pipelines eval reviews …`: lists and shows items that need a decision, and records verdicts."""
 
-import json
 from typing import Any
 
 import typer
@@ -9,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pipelines.cli.client import Server
+from pipelines.cli.options import Answer
 from pipelines.cli.output import phrases
 from pipelines.cli.output.junit import printable
 from pipelines.cli.output.listing import UNKNOWN, first_items, print_rows
@@ -19,15 +19,13 @@ LONGEST = 400  # characters of a value; `--json` has all of it
 COLUMNS = ("id", "risk", "what", "waits for", "about")
 
 
-def print_reviews(
-    server: Server, *, status: str | None, kind: str | None, matrix: str | None, limit: int, as_json: bool
-) -> None:
+def show_reviews(
+    server: Server, *, status: str | None, kind: str | None, matrix: str | None, limit: int
+) -> Answer:
     """Lists waiting items, unless another status is given."""
     items = first_items(server, REVIEWS, limit, matrix_id=matrix, status=status, kind=kind)
-    if as_json:
-        typer.echo(json.dumps(items, ensure_ascii=False))
-        return
-    print_rows(COLUMNS, [_row(item) for item in items], empty=_empty_text(status, kind or matrix))
+    empty = _empty_text(status, kind or matrix)
+    return Answer(items, lambda items: print_rows(COLUMNS, [_row(item) for item in items], empty=empty))
 
 
 def _empty_text(status: str | None, narrowed: str | None) -> str:
@@ -49,11 +47,11 @@ def review_subject(item: Any) -> str:
     return printable(place) + (f" (run {item['run_id']})" if item["run_id"] is not None else "")
 
 
-def print_review(server: Server, review_id: str, *, as_json: bool) -> None:
-    item = server.get(f"{REVIEWS}/{review_id}")
-    if as_json:
-        typer.echo(json.dumps(item, ensure_ascii=False))
-        return
+def show_review(server: Server, review_id: str) -> Answer:
+    return Answer(server.get(f"{REVIEWS}/{review_id}"), _print_review)
+
+
+def _print_review(item: Any) -> None:
     console = Console(highlight=False)
     risk = f", {item['risk_level']} risk" if item["risk_level"] else ""
     console.print(Text(review_subject(item), style="bold"))
@@ -113,11 +111,12 @@ def _format_observed(observed: Any) -> str:
     return shown if kind in (None, "object") else f"{kind} {shown}"
 
 
-def decide_review(server: Server, review_id: str, body: dict[str, Any], *, as_json: bool) -> None:
+def decide_review(server: Server, review_id: str, body: dict[str, Any]) -> Answer:
     decided = server.post(f"{REVIEWS}/{review_id}/verdict", body)
-    if as_json:
-        typer.echo(json.dumps(decided, ensure_ascii=False))
-        return
+    return Answer(decided, lambda decided: _print_decision(review_id, decided))
+
+
+def _print_decision(review_id: str, decided: Any) -> None:
     if decided["status"] == "decided":
         typer.echo(f"{review_id}: decided, {decided['verdict']}")
     else:

@@ -12,10 +12,9 @@ from pipelines.cli.eval.gate import FailOn
 from pipelines.cli.eval.run import MATRIX, OutputFiles, write_outputs
 from pipelines.cli.eval.transfer import scenario_file_of
 from pipelines.cli.eval.upload import SCENARIOS
-from pipelines.cli.files import stop
+from pipelines.cli.files import is_number, stop
 from pipelines.cli.output import phrases
 from pipelines.cli.output.junit import printable
-from pipelines.cli.run.run import is_number
 
 RUNS = "/api/v1/eval/runs"
 LONGEST = 2_000  # characters of a text; `--json` has all of it

@@ -1,14 +1,14 @@
 """`pipelines eval export` and `import`: scenarios as a file that people edit and keep beside their code."""
 
-import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import typer
 
 from pipelines.cli.client import Server
-from pipelines.cli.eval.upload import SCENARIOS, VARIATIONS, upload, upload_summary
+from pipelines.cli.eval.upload import SCENARIOS, VARIATIONS, Uploaded, upload, upload_summary
 from pipelines.cli.files import stderr, stop, write_text
+from pipelines.cli.options import Answer
 from pipelines.cli.output.phrases import plural
 from pipelines.core.evals.scenarios.pair import JOINT
 from pipelines.core.evals.scenarios.scenario import Scenario
@@ -57,11 +57,12 @@ def scenario_file_of(stored: list[Any], variations: list[Any], *, with_ids: bool
     )
 
 
-def import_scenarios(server: Server, file: Path, *, as_json: bool) -> None:
+def import_scenarios(server: Server, file: Path) -> Answer:
     uploaded = upload(server, file)
-    if as_json:
-        typer.echo(json.dumps([scenario._asdict() for scenario in uploaded]))
-        return
+    return Answer([scenario._asdict() for scenario in uploaded], lambda _: _print_uploaded(file, uploaded))
+
+
+def _print_uploaded(file: Path, uploaded: list[Uploaded]) -> None:
     for scenario in uploaded:
         typer.echo(f"{scenario.id}  version {scenario.version}  {scenario.what:9}  {scenario.name}")
     stderr.print(upload_summary(file, uploaded), markup=False)

@@ -1,11 +1,10 @@
 """`pipelines models`: which models the server asks, and whether one answers."""
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pipelines.cli.options import Json, with_server
+from pipelines.cli.options import Answer, with_server
 
 if TYPE_CHECKING:
     from pipelines.cli.client import Server
@@ -19,20 +18,19 @@ def status_command(
     server: "Server",
     agent: Annotated[str | None, typer.Option(help="For runs of this agent: its id or name.")] = None,
     dataset: Annotated[int | None, typer.Option(min=1, help="For runs of this dataset.")] = None,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Print the model for each purpose, where it is configured, and whether it has a key and a price."""
     from pipelines.cli.output.blocks import new_console
     from pipelines.cli.run.run import find_agent
 
     agent_id = find_agent(server, agent)["id"] if agent is not None else None
     known = server.get("/api/models", agent_id=agent_id, dataset_id=dataset)
-    if as_json:
-        typer.echo(json.dumps(known))
-        return
-    console = new_console()
-    for line in status_lines(known):
-        console.print(line, markup=False, soft_wrap=True)
+
+    def show(known: Any) -> None:
+        for line in status_lines(known):
+            new_console().print(line, markup=False, soft_wrap=True)
+
+    return Answer(known, show)
 
 
 @app.command(name="test")
@@ -41,14 +39,11 @@ def try_command(
     server: "Server",
     purpose: Annotated[str, typer.Option(help="The purpose: simulator, judge, user or author.")] = "judge",
     model: Annotated[str | None, typer.Option(help="Another model, such as openai:gpt-5-mini.")] = None,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Ask a model one tiny question, at its price. Exit: 0 it answered, 1 it did not."""
     body = {"purpose": purpose} | ({"model": model} if model is not None else {})
     tried = server.post("/api/models/test", body)
-    typer.echo(json.dumps(tried) if as_json else test_line(tried))
-    if not tried["ok"]:
-        raise typer.Exit(1)
+    return Answer(tried, lambda tried: typer.echo(test_line(tried)), 0 if tried["ok"] else 1)
 
 
 def status_lines(known: Any) -> list[str]:

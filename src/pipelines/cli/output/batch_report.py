@@ -18,6 +18,7 @@ MOST_PASSED = 12  # lines of runs that passed; of more they are counted
 MOST_WARNINGS = 10
 MOST_K = 4  # of pass^k: the first and the last, where tasks were repeated often
 MOST_RUNS_NAMED = 5
+MOST_CHANGES = 50  # of verdicts
 LONGEST_INSTRUCTION = 160
 LONGEST_REASON = 600
 _ORDER = ("FAIL", "ERROR", "NOT_APPLICABLE", "PENDING", "PASS")  # anything else stands with what did not run
@@ -186,3 +187,18 @@ def _format_run_ids(ids: list[int]) -> str:
     more = f", … ({len(ids):,} in all)" if len(ids) > MOST_RUNS_NAMED else ""
     some = ", ".join(map(str, ids[:MOST_RUNS_NAMED])) + more
     return f"run {some}" if len(ids) == 1 else f"runs {some}"
+
+
+def print_changes(console: Console, changes: list[Any]) -> None:
+    """Of verdicts: `run 12  FAIL (not_done) → PASS`."""
+    for change in changes[:MOST_CHANGES]:
+        before, after = (_side(change[key]) for key in ("from", "to"))
+        print_block(console, f"run {change['run_id']}", f"{before} → {after}")
+    if len(changes) > MOST_CHANGES:
+        print_block(console, "", f"… and {len(changes) - MOST_CHANGES:,} more: --json", indent=0)
+
+
+def _side(verdict: Any) -> str:
+    cause = verdict["failure_mode"] or verdict.get("pending_reason")
+    mode = f" ({cause})" if cause else ""
+    return f"{verdict['verdict'] or 'ERROR'}{mode}"

@@ -9,7 +9,8 @@ import typer
 from rich.console import Console
 
 from pipelines.cli.client import Server
-from pipelines.cli.files import read_bytes, stop, write_text
+from pipelines.cli.files import read_bytes, stderr, stop, write_text
+from pipelines.cli.options import Answer
 from pipelines.cli.output.blocks import arguments_text, new_console, print_block, print_title, value_text
 from pipelines.cli.output.listing import print_rows
 from pipelines.cli.output.phrases import plural
@@ -28,11 +29,11 @@ def path_of(name: str) -> str:
     return f"/api/cassettes/{quote(name, safe='')}"
 
 
-def print_cassettes(server: Server, *, as_json: bool) -> None:
-    items = server.every("/api/cassettes")
-    if as_json:
-        typer.echo(json.dumps(items))
-        return
+def show_cassettes(server: Server) -> Answer:
+    return Answer(server.every("/api/cassettes"), _print_cassettes)
+
+
+def _print_cassettes(items: list[Any]) -> None:
     rows = [_row(each) for each in items]
     record = "`pipelines run --passthrough record --cassette NAME`"
     empty = f"There are no cassettes yet: record one with {record}."
@@ -43,15 +44,17 @@ def print_cassettes(server: Server, *, as_json: bool) -> None:
             print_block(new_console(), "", text, indent=0, rest="yellow")
 
 
-def print_calls(server: Server, name: str, *, tool: str | None, full: bool, as_json: bool) -> None:
+def show_calls(server: Server, name: str, *, tool: str | None, full: bool) -> Answer:
     lines = server.text(path_of(name)).splitlines()
     calls = [call for call in map(json.loads, lines) if tool is None or call["tool"] == tool]
-    if as_json:
-        typer.echo(json.dumps(calls, ensure_ascii=False))
-        return
-    console, longest = new_console(), WITHOUT_LIMIT if full else LONGEST
     of_tool = f" of {tool}" if tool is not None else ""
-    print_title(console, f"Cassette {name}: {plural(len(calls), 'call')}{of_tool}")
+    title = f"Cassette {name}: {plural(len(calls), 'call')}{of_tool}"
+    return Answer(calls, lambda calls: _print_calls(title, calls, full=full))
+
+
+def _print_calls(title: str, calls: list[Any], *, full: bool) -> None:
+    console, longest = new_console(), WITHOUT_LIMIT if full else LONGEST
+    print_title(console, title)
     shown = calls if full else calls[:MOST_CALLS]
     for call in shown:
         _print_call(console, call, longest)
@@ -82,25 +85,19 @@ def export(server: Server, name: str, out: Path | None) -> None:
     typer.echo(f"{plural(len(text.splitlines()), 'call')} in {out}.", err=True)
 
 
-def import_file(server: Server, file: Path, name: str | None, *, as_json: bool) -> None:
+def import_file(server: Server, file: Path, name: str | None) -> Answer:
     taken = server.put_lines(path_of(name or file.name.removesuffix(SUFFIX)), read_bytes(file))
-    if as_json:
-        typer.echo(json.dumps(taken))
-    else:
-        typer.echo(f"Cassette {taken['name']}: {plural(taken['calls'], 'call')}.")
+    return Answer.line(taken, f"Cassette {taken['name']}: {plural(taken['calls'], 'call')}.")
 
 
-def verify(server: Server, name: str, *, include_writes: bool, limit: int, as_json: bool) -> None:
+def verify(server: Server, name: str, *, include_writes: bool, limit: int) -> Answer:
     body = {"include_writes": include_writes, "limit": limit}
     report = server.post(f"{path_of(name)}/verify", body, timeout=None)
-    if as_json:
-        typer.echo(json.dumps(report, ensure_ascii=False))
-    else:
-        _print_report(new_console(), report)
-    if report["differ"] or report["failed"]:
-        raise typer.Exit(int(ExitCode.NOT_MET))
-    if report["calls"] and not report["asked"]:
-        stop("No call was repeated, so the result is unknown.", ExitCode.COULD_NOT_RUN)
+    code = ExitCode.NOT_MET if report["differ"] or report["failed"] else ExitCode.MET
+    if code is ExitCode.MET and report["calls"] and not report["asked"]:
+        stderr.print("No call was repeated, so the result is unknown.", style="red", markup=False)
+        code = ExitCode.COULD_NOT_RUN
+    return Answer(report, lambda found: _print_report(new_console(), found), code)
 
 
 def _print_report(console: Console, report: Any) -> None:

@@ -7,6 +7,7 @@ import typer
 
 from pipelines.cli.client import Server
 from pipelines.cli.files import stop
+from pipelines.cli.options import Answer
 from pipelines.cli.output.blocks import new_console, one_line, print_block, print_title, value_text
 from pipelines.cli.output.listing import print_rows
 from pipelines.cli.output.phrases import plural
@@ -37,11 +38,11 @@ def _stop_unknown(server: Server, name: str) -> NoReturn:
     stop(f"There is no endpoint named {name!r}; {hint}")
 
 
-def print_endpoints(server: Server, *, as_json: bool) -> None:
-    every = server.every(ENDPOINTS)
-    if as_json:
-        typer.echo(json.dumps(every, ensure_ascii=False))
-        return
+def show_endpoints(server: Server) -> Answer:
+    return Answer(server.every(ENDPOINTS), _print_endpoints)
+
+
+def _print_endpoints(every: list[Row]) -> None:
     rows: list[tuple[str, ...]] = [
         (each["name"], each["type"], _tools_cell(each), _address(each)) for each in every
     ]
@@ -61,10 +62,7 @@ def _address(endpoint: Row) -> str:
     return str(where) if where else "in the sandbox"
 
 
-def print_endpoint(endpoint: Row, done: str, *, as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps(endpoint, ensure_ascii=False))
-        return
+def print_endpoint(endpoint: Row, done: str) -> None:
     console = new_console()
     print_title(console, f"Endpoint {endpoint['name']} is {done}: {endpoint['type']}, {_address(endpoint)}")
     if endpoint["discovery_error"] is not None:
@@ -91,12 +89,13 @@ def _accept_command(endpoint: Row) -> str:
     return f"pipelines endpoints discover {endpoint['name']} --accept"
 
 
-def discover_tools(server: Server, name: str, *, accept: bool, as_json: bool) -> None:
+def discover_tools(server: Server, name: str, *, accept: bool) -> Answer:
     endpoint = require_endpoint(server, name)
     found = server.post(f"{ENDPOINTS}/{endpoint['id']}/discover", {"accept": accept}, timeout=DISCOVERY_S)
-    if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False))
-        return
+    return Answer(found, lambda found: _print_discovery(name, found))
+
+
+def _print_discovery(name: str, found: Row) -> None:
     console = new_console()
     changes = f"{found['added']} new, {found['removed']} removed, {found['drifted']} drifted"
     print_title(console, f"Endpoint {name}: {plural(found['tools'], 'tool')} ({changes})")
@@ -122,17 +121,14 @@ def _difference(difference: Row) -> str:
     return f"{before} → {value_text(difference['after'], LONGEST_VALUE)}"
 
 
-def print_tools(server: Server, name: str, tool_name: str | None, *, as_json: bool) -> None:
+def show_tools(server: Server, name: str, tool_name: str | None) -> Answer:
     endpoint = require_endpoint(server, name)
     every = server.every(f"{ENDPOINTS}/{endpoint['id']}/tools")
     if tool_name is not None:
-        _print_tool(every, name, tool_name, as_json=as_json)
-    elif as_json:
-        typer.echo(json.dumps(every, ensure_ascii=False))
-    else:
-        rows: list[tuple[str, ...]] = [(tool["name"], _description(tool)) for tool in every]
-        empty = endpoint["discovery_error"] or f"Endpoint {name} has no tools."
-        print_rows(("tool", "description"), rows, empty=empty)
+        return Answer(_find_tool(every, name, tool_name), _print_tool)
+    rows: list[tuple[str, ...]] = [(tool["name"], _description(tool)) for tool in every]
+    empty = endpoint["discovery_error"] or f"Endpoint {name} has no tools."
+    return Answer(every, lambda _: print_rows(("tool", "description"), rows, empty=empty))
 
 
 def _description(tool: Row) -> str:
@@ -140,14 +136,15 @@ def _description(tool: Row) -> str:
     return drift + one_line(tool["description"], LONGEST)
 
 
-def _print_tool(every: list[Row], name: str, tool_name: str, *, as_json: bool) -> None:
+def _find_tool(every: list[Row], name: str, tool_name: str) -> Row:
     tool = next((each for each in every if each["name"] == tool_name), None)
     if tool is None:
         hint = did_you_mean(tool_name, [each["name"] for each in every])
         stop(f"Endpoint {name} has no tool {tool_name!r}; {hint or f'see: pipelines endpoints tools {name}'}")
-    if as_json:
-        typer.echo(json.dumps(tool, ensure_ascii=False))
-        return
+    return tool
+
+
+def _print_tool(tool: Row) -> None:
     console = new_console()
     print_title(console, tool["name"])
     print_block(console, "", one_line(tool["description"], 10**9) or "(no description)", indent=2)
@@ -159,7 +156,7 @@ def _print_tool(every: list[Row], name: str, tool_name: str, *, as_json: bool) -
         print_block(console, f"  {difference['path']}:", _difference(difference), style="yellow")
 
 
-def call_tool(server: Server, name: str, tool: str, text: str, *, as_json: bool) -> None:
+def call_tool(server: Server, name: str, tool: str, text: str) -> Answer:
     try:
         arguments = loads(text)
     except InvalidJson as error:
@@ -167,10 +164,11 @@ def call_tool(server: Server, name: str, tool: str, text: str, *, as_json: bool)
     if not isinstance(arguments, dict):
         stop("The arguments must be a JSON object, such as '{\"id\": 7}'")
     endpoint = require_endpoint(server, name)
-    reply = server.post(f"{ENDPOINTS}/{endpoint['id']}/call", {"tool_name": tool, "arguments": arguments})
-    if as_json:
-        typer.echo(json.dumps(reply, ensure_ascii=False))
-        return
+    body = {"tool_name": tool, "arguments": arguments}
+    return Answer(server.post(f"{ENDPOINTS}/{endpoint['id']}/call", body), _print_reply)
+
+
+def _print_reply(reply: Row) -> None:
     console = new_console()
     style = "green" if reply["status"] < 400 else "yellow"
     print_block(console, str(reply["status"]), f"in {reply['latency_ms']:,.0f} ms", style=style)

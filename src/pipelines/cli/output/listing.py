@@ -1,6 +1,5 @@
 """`pipelines eval list`: scenarios, matrices, runs and variations as short tables."""
 
-import json
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -10,6 +9,7 @@ from rich.text import Text
 
 from pipelines.cli.client import Server
 from pipelines.cli.files import stop
+from pipelines.cli.options import Answer
 from pipelines.cli.output.junit import printable
 
 UNKNOWN = "–"
@@ -21,22 +21,21 @@ class _Kind(NamedTuple):
     row: Callable[[Any], tuple[str, ...]]
 
 
-def print_list(
-    server: Server, what: str, *, filters: dict[str, str | None], limit: int, as_json: bool
-) -> None:
+def show_list(server: Server, what: str, *, filters: dict[str, str | None], limit: int) -> Answer:
     kind = KINDS[what]
     given = [name for name, value in filters.items() if value is not None]
     if given and what != "runs":
         stop(f"These options filter runs, not {what}: pipelines eval list runs …")
     items = first_items(server, kind.path, limit, **filters)
-    if as_json:
-        typer.echo(json.dumps(items, ensure_ascii=False))
-        return
-    if what == "runs" and items:
-        names = {known["id"]: known["name"] for known in server.every(KINDS["scenarios"].path)}
-        items = [item | {"scenario_name": names.get(item["scenario_id"])} for item in items]
     empty = f"There are no such {what}." if given else f"There are no {what} yet."
-    print_rows(kind.columns, [kind.row(item) for item in items], empty=empty)
+
+    def show(items: list[Any]) -> None:
+        if what == "runs" and items:
+            names = {known["id"]: known["name"] for known in server.every(KINDS["scenarios"].path)}
+            items = [item | {"scenario_name": names.get(item["scenario_id"])} for item in items]
+        print_rows(kind.columns, [kind.row(item) for item in items], empty=empty)
+
+    return Answer(items, show)
 
 
 def first_items(server: Server, path: str, limit: int, **query: Any) -> list[Any]:

@@ -1,13 +1,12 @@
 """What `pipelines worlds` prints of a session and its world, for a terminal of any width."""
 
-import json
 from typing import Any
 
-import typer
 from rich.console import Console
 
 from pipelines.cli.client import Server
 from pipelines.cli.files import stop
+from pipelines.cli.options import Answer
 from pipelines.cli.output.blocks import new_console, one_line, print_block, print_title, value_text
 from pipelines.cli.output.exchange_report import cost_text
 from pipelines.cli.output.listing import print_rows
@@ -36,11 +35,11 @@ def path_of(session_id: int) -> str:
     return f"{SESSIONS}/{session_id}"
 
 
-def print_sessions(server: Server, *, as_json: bool) -> None:
-    items = server.every(SESSIONS)
-    if as_json:
-        typer.echo(json.dumps(items))
-        return
+def show_sessions(server: Server) -> Answer:
+    return Answer(server.every(SESSIONS), _print_sessions)
+
+
+def _print_sessions(items: list[Any]) -> None:
     rows: list[tuple[str, ...]] = [
         (
             *(str(each["id"]), each["status"], each["size"], f"revision {each['revision']}"),
@@ -52,16 +51,16 @@ def print_sessions(server: Server, *, as_json: bool) -> None:
     print_rows(["session", "status", "size", "world", "agent", "name"], rows, empty=empty)
 
 
-def print_session(server: Server, session_id: int, *, only: str | None, as_json: bool) -> None:
-    session, world = server.get(path_of(session_id)), server.get(f"{path_of(session_id)}/world")
-    if as_json:
-        typer.echo(json.dumps(session | {"world": world}))
-        return
-    console = new_console()
+def show_session(server: Server, session_id: int, *, only: str | None = None) -> Answer:
+    session = server.get(path_of(session_id)) | {"world": server.get(f"{path_of(session_id)}/world")}
     if only is not None:
-        _print_type(console, world, only)
-        return
-    print_title(console, f"Session {session_id}: {session['name']}")
+        return Answer(session, lambda found: _print_type(new_console(), found["world"], only))
+    return Answer(session, _print_session)
+
+
+def _print_session(session: Any) -> None:
+    console, world = new_console(), session["world"]
+    print_title(console, f"Session {session['id']}: {session['name']}")
     frozen = f", frozen as {session['world_hash'][:12]}" if session["world_hash"] else ""
     seed = f"seed {session['rng_seed']}, {session['now'][:10]} there"
     about = f"{session['status'].replace('_', ' ')}, revision {world['revision']}{frozen}; {seed}"
@@ -208,11 +207,11 @@ def _format_change(change: Any) -> tuple[str, str]:
             )
 
 
-def print_revisions(server: Server, session_id: int, *, as_json: bool) -> None:
-    items = server.every(f"{path_of(session_id)}/revisions")
-    if as_json:
-        typer.echo(json.dumps(items))
-        return
+def show_revisions(server: Server, session_id: int) -> Answer:
+    return Answer(server.every(f"{path_of(session_id)}/revisions"), _print_revisions)
+
+
+def _print_revisions(items: list[Any]) -> None:
     rows: list[tuple[str, ...]] = []
     for each in items:
         changes = each["changes"]

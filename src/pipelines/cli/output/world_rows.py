@@ -1,13 +1,12 @@
 """Prints the rows of a world: the instruction, the oracle, and the calls that verify it."""
 
-import json
 from typing import Any
 
-import typer
 from rich.console import Console
 
 from pipelines.cli.client import Server
 from pipelines.cli.files import stop
+from pipelines.cli.options import Answer
 from pipelines.cli.output.blocks import (
     arguments_text,
     new_console,
@@ -32,15 +31,16 @@ def bucket_number(server: Server, session_id: int, given: str) -> int:
     return int(found[0])
 
 
-def print_rows_of(
-    server: Server, session_id: int, *, bucket: str | None, rejected: bool, full: bool, as_json: bool
-) -> None:
+def show_rows(server: Server, session_id: int, *, bucket: str | None, rejected: bool, full: bool) -> Answer:
     number = bucket_number(server, session_id, bucket) if bucket is not None else None
     shown = "rejected" if rejected else "kept"
     rows = server.every(f"{path_of(session_id)}/rows", status=shown, bucket=number)
-    if as_json:
-        typer.echo(json.dumps(rows, ensure_ascii=False))
-        return
+    return Answer(rows, lambda found: print_rows(server, session_id, found, rejected=rejected, full=full))
+
+
+def print_rows(
+    server: Server, session_id: int, rows: list[Any], *, rejected: bool = False, full: bool = False
+) -> None:
     session, console = server.get(path_of(session_id)), new_console()
     names = {each["number"]: each["name"] for each in session["buckets"]}
     if not rows:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pipelines.cli.options import Json, with_server
+from pipelines.cli.options import Answer, Json, with_server
 
 if TYPE_CHECKING:
     from pipelines.cli.client import Server
@@ -39,10 +39,9 @@ def list_command(
     ] = False,
     agent: Annotated[str | None, typer.Option(help="Only of this agent: its id or name.")] = None,
     limit: Limit = 50,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """List runs, batches, agents or datasets, newest first; the runs of a batch with failures first."""
-    from pipelines.cli.results.ls import ListFilters, print_list
+    from pipelines.cli.results.ls import ListFilters, show_list
 
     filters = ListFilters(
         batch=batch,
@@ -53,7 +52,7 @@ def list_command(
         agent=agent,
         limit=limit,
     )
-    print_list(server, what, filters, as_json=as_json)
+    return show_list(server, what, filters)
 
 
 @app.command(name="show", rich_help_panel=RESULTS)
@@ -62,12 +61,11 @@ def show_command(
     server: "Server",
     run: Annotated[str, typer.Argument(help="A run's number, or batch:NUMBER.")],
     full: Full = False,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Show a run: its verdict with the evidence, the request, each call, what changed, its output."""
-    from pipelines.cli.results.show import print_one
+    from pipelines.cli.results.show import show_one
 
-    print_one(server, run, full=full, as_json=as_json)
+    return show_one(server, run, full=full)
 
 
 @app.command(name="exchanges", rich_help_panel=RESULTS)
@@ -159,12 +157,11 @@ def open_command(
         str | None, typer.Argument(help="The page to open, such as runs/17. [default: home]")
     ] = None,
     browser: Annotated[bool, typer.Option("--browser", help="Open it in a browser on this machine.")] = False,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Print a link that signs a browser in to the server's pages. It works once, for 10 minutes."""
     from pipelines.cli.results.open import open_pages
 
-    open_pages(server, page, in_browser=browser, as_json=as_json)
+    return open_pages(server, page, in_browser=browser)
 
 
 @app.command(name="rejudge", rich_help_panel=RESULTS)
@@ -195,13 +192,12 @@ def rejudge_command(
             help="Leave runs for review that state values no record confirms, whatever the batch's setting.",
         ),
     ] = False,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Judge a batch's stored runs again, by the current oracles of their tasks. Calls no agent."""
     from pipelines.cli.results.rejudge import rejudge, rejudge_body
 
     by = rejudge_body(model=model, rubric=rubric, is_beside=beside, is_strict=strict_honesty)
-    rejudge(server, batch, by, own_oracle=own_oracle, as_json=as_json)
+    return rejudge(server, batch, by, own_oracle=own_oracle)
 
 
 @app.command(name="judges", rich_help_panel=RESULTS)
@@ -214,12 +210,11 @@ def judges_command(
     compare: Annotated[
         tuple[str, str] | None, typer.Option(help="Two judges, as model@prompt version.", metavar="A B")
     ] = None,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Show how far people agree with the judge models; for a batch, which ones read it."""
     from pipelines.cli.results.judges import show_judges
 
-    show_judges(server, batch, compare, as_json=as_json)
+    return show_judges(server, batch, compare)
 
 
 @app.command(name="report", rich_help_panel=RESULTS)

@@ -1,6 +1,5 @@
 """`pipelines compare`: which tasks changed between two batches, and whether it is more than chance."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +9,7 @@ from rich.text import Text
 
 from pipelines.cli.client import Server
 from pipelines.cli.files import stop
+from pipelines.cli.options import Answer
 from pipelines.cli.output.junit import one_line, printable
 
 LATEST, PREVIOUS = "latest", "previous"
@@ -28,18 +28,14 @@ TITLES = {
 MARGIN = 10  # columns of the longest title, and one
 
 
-def print_comparison(server: Server, old: str, new: str, *, fails: bool, as_json: bool) -> None:
+def show_comparison(server: Server, old: str, new: str, *, fails: bool) -> Answer:
     newer = _batch_id(server, new)
     older = _previous(server, newer) if old == PREVIOUS else _batch_id(server, old)
     compared = server.get(f"/api/batches/{older}/compare", to=newer)
-    if as_json:
-        typer.echo(json.dumps(compared, ensure_ascii=False))
-    else:
-        _print(Console(highlight=False), compared)
-    if fails and (lost := [*regressions(compared)]):
-        if not as_json:
-            typer.echo(f"Regressed: {', '.join(lost)}", err=True)
-        raise typer.Exit(1)
+    lost = [*regressions(compared)] if fails else []
+    return Answer(
+        compared, lambda compared: _print(Console(highlight=False), compared, lost), int(bool(lost))
+    )
 
 
 def regressions(compared: Any) -> Iterator[str]:
@@ -72,7 +68,7 @@ def _previous(server: Server, batch_id: int) -> int:
     return int(max(older))
 
 
-def _print(console: Console, compared: Any) -> None:
+def _print(console: Console, compared: Any, lost: list[str]) -> None:
     console.print(
         f"{_batch_name(compared['from'])}  →  {_batch_name(compared['to'])}", style="bold", markup=False
     )
@@ -85,6 +81,8 @@ def _print(console: Console, compared: Any) -> None:
         if len(tasks) > MOST_SHOWN:
             console.print(f"{'':{MARGIN}}… and {len(tasks) - MOST_SHOWN} more {title.lower()}: --json")
     _print_summary(console, compared)
+    if lost:
+        typer.echo(f"Regressed: {', '.join(lost)}", err=True)
 
 
 def _print_task(console: Console, task: Any, title: Text) -> None:

@@ -74,9 +74,9 @@ def judge_file(options: JudgeOptions) -> None:
         batch = {"id": options.recording.name, "agent_id": "recorded", "repeats": repeats}
         write_text(options.junit, as_junit(batch, runs, _classname(options)))
     if options.as_json:
-        typer.echo(dumps({"recognised": recording.told(), "runs": runs}).decode())
+        typer.echo(dumps({"recognised": recording.summary(), "runs": runs}).decode())
     else:
-        _print(f"{options.recording.name}: {recording.told()}", runs, repeated=repeats > 1)
+        _print(f"{options.recording.name}: {recording.summary()}", runs, repeated=repeats > 1)
     if code := gate_code(runs, 1.0):
         raise typer.Exit(int(code))
 

@@ -1,12 +1,11 @@
 """`pipelines judges`: how far judge models agree with people, and where two of them differ."""
 
-import json
 from typing import Any
 
-import typer
 from rich.console import Console
 
 from pipelines.cli.client import Server
+from pipelines.cli.options import Answer
 from pipelines.cli.output.blocks import new_console, print_block
 from pipelines.cli.output.phrases import percent, plural
 
@@ -14,9 +13,7 @@ MOST_SHOWN = 50
 NONE = "No judge model has read a run yet: set PIPELINES_JUDGE_MODEL, or pipelines rejudge BATCH --model NAME"
 
 
-def show_judges(
-    server: Server, batch_id: int | None, compared: tuple[str, str] | None, *, as_json: bool
-) -> None:
+def show_judges(server: Server, batch_id: int | None, compared: tuple[str, str] | None) -> Answer:
     if batch_id is None:
         path, show = "/api/judges/calibration", _print_calibration
     elif compared is None:
@@ -24,11 +21,7 @@ def show_judges(
     else:
         path, show = f"/api/batches/{batch_id}/judges/compare", _print_comparison
     query = {} if compared is None or batch_id is None else {"first": compared[0], "second": compared[1]}
-    found = server.get(path, **query)
-    if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False))
-    else:
-        show(new_console(), found)
+    return Answer(server.get(path, **query), lambda found: show(new_console(), found))
 
 
 def _print_calibration(console: Console, found: Any) -> None:

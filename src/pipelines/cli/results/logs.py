@@ -9,12 +9,11 @@ import typer
 from rich.console import Console
 
 from pipelines.cli.client import Server
-from pipelines.cli.files import stop
+from pipelines.cli.files import BATCH, run_or_batch, stop
 from pipelines.cli.output.batch_report import cause_and_reason, describe_run, label_of
 from pipelines.cli.output.blocks import arguments_text, new_console, one_line, print_block, value_text
 from pipelines.cli.output.verdict_text import cause_of
-from pipelines.cli.results.show import BATCH, reply_head
-from pipelines.cli.run.run import is_number
+from pipelines.cli.results.show import reply_head
 
 POLL_S = 0.3
 LONGEST = 300
@@ -23,12 +22,9 @@ UNFINISHED = ("pending", "running")
 
 def print_logs(server: Server, named: str | None, *, follow: bool, as_json: bool) -> None:
     given = named if named is not None else _newest_run(server)
-    if given.startswith(BATCH) and is_number(given.removeprefix(BATCH)):
-        _print_batch_logs(server, int(given.removeprefix(BATCH)), follow=follow, as_json=as_json)
-    elif is_number(given):
-        _print_run_logs(server, int(given), follow=follow, as_json=as_json)
-    else:
-        stop(f"{given}: give the number of a run, such as 12, or batch:3. See: pipelines ls runs")
+    kind, number = run_or_batch(given)
+    print_them = _print_batch_logs if kind == BATCH else _print_run_logs
+    print_them(server, number, follow=follow, as_json=as_json)
 
 
 def _newest_run(server: Server) -> str:

@@ -1,19 +1,18 @@
 """`pipelines ls`: runs, batches, agents and datasets as rows that stack where they do not fit."""
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
 import typer
 
 from pipelines.cli.client import Server
-from pipelines.cli.files import stop
+from pipelines.cli.files import is_number, stop
+from pipelines.cli.options import Answer
 from pipelines.cli.output.batch_report import label_of, print_run, rank_of
 from pipelines.cli.output.blocks import new_console, one_line, print_block
 from pipelines.cli.output.listing import first_items, print_rows
 from pipelines.cli.output.phrases import plural
 from pipelines.cli.output.verdict_text import pending_reasons
-from pipelines.cli.run.run import is_number
 
 LONGEST = 160  # characters of an instruction or a description
 
@@ -29,21 +28,20 @@ class ListFilters:
     limit: int
 
 
-def print_list(server: Server, what: str, filters: ListFilters, *, as_json: bool) -> None:
+def show_list(server: Server, what: str, filters: ListFilters) -> Answer:
     _check_filters(what, filters)
     if what == "runs":
-        _list_runs(server, filters, as_json=as_json)
-        return
+        return _list_runs(server, filters)
     agent_id = _agent_id(server, filters.agent)
     query = {"agent_id": agent_id} if what != "agents" else {}
-    items = first_items(server, f"/api/{what}", filters.limit, **query)
-    if as_json:
-        typer.echo(json.dumps(items, ensure_ascii=False))
-        return
-    if what == "batches":
-        items = [item | server.get(f"/api/batches/{item['id']}") for item in items]
-    columns, row = _KINDS[what]
-    print_rows(columns, [row(item) for item in items], empty=f"There are no {what} yet.")
+
+    def show(items: list[Any]) -> None:
+        if what == "batches":
+            items = [item | server.get(f"/api/batches/{item['id']}") for item in items]
+        columns, row = _KINDS[what]
+        print_rows(columns, [row(item) for item in items], empty=f"There are no {what} yet.")
+
+    return Answer(first_items(server, f"/api/{what}", filters.limit, **query), show)
 
 
 def _check_filters(what: str, filters: ListFilters) -> None:
@@ -69,7 +67,7 @@ def _agent_id(server: Server, given: str | None) -> int | None:
     return int(named[0])
 
 
-def _list_runs(server: Server, filters: ListFilters, *, as_json: bool) -> None:
+def _list_runs(server: Server, filters: ListFilters) -> Answer:
     verdict = filters.verdict.upper() if filters.verdict else None
     query = {"batch_id": filters.batch, "status": filters.status, "verdict": verdict}
     query |= {"pending_reason": filters.pending_reason, "agent_id": _agent_id(server, filters.agent)}
@@ -80,11 +78,13 @@ def _list_runs(server: Server, filters: ListFilters, *, as_json: bool) -> None:
     else:
         every = sorted((r for r in server.every("/api/runs", **query) if not r["retried"]), key=rank_of)
         items, total = every[: filters.limit], len(every)
-    if as_json:
-        typer.echo(json.dumps(items, ensure_ascii=False))
-        return
+    empty = "There are no such runs." if any(query.values()) else "There are no runs yet."
+    return Answer(items, lambda items: _print_runs(items, total, empty))
+
+
+def _print_runs(items: list[Any], total: int | None, empty: str) -> None:
     if not items:
-        typer.echo("There are no such runs." if any(query.values()) else "There are no runs yet.")
+        typer.echo(empty)
         return
     console = new_console()
     for run in items:

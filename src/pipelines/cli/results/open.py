@@ -1,23 +1,24 @@
 """`pipelines open`: a link that signs a browser in to the pages; it works once."""
 
-import json
 import webbrowser
 from urllib.parse import quote
 
 import typer
 
 from pipelines.cli.client import Server
+from pipelines.cli.options import Answer
 
 
-def open_pages(server: Server, page: str | None, *, in_browser: bool, as_json: bool) -> None:
+def open_pages(server: Server, page: str | None, *, in_browser: bool) -> Answer:
     """Only the link goes to stdout, so that `$(pipelines open)` works."""
     made = server.post("/api/sign-in-links")
     path = made["path"] + (f"&next={quote('/' + page.lstrip('/'), safe='')}" if page else "")
     link = server.url.rstrip("/") + path
-    if as_json:
-        typer.echo(json.dumps({"url": link, "expires_at": made["expires_at"]}))
-    else:
+
+    def show(_: object) -> None:
         typer.echo(link)
         typer.echo("It signs in one browser, for 10 minutes from now.", err=True)
+
     if in_browser and not webbrowser.open(link):
         typer.echo("There is no browser to open here: take the link to one.", err=True)
+    return Answer({"url": link, "expires_at": made["expires_at"]}, show)

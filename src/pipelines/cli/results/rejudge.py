@@ -1,14 +1,15 @@
 """`pipelines rejudge`: judges a batch's stored runs again, in parts, and prints what changed."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from pipelines.cli.client import Server
 from pipelines.cli.files import stop
+from pipelines.cli.options import Answer
+from pipelines.cli.output.batch_report import MOST_CHANGES as MOST_SHOWN
+from pipelines.cli.output.batch_report import print_changes
 from pipelines.cli.output.blocks import new_console, print_block
 from pipelines.cli.output.phrases import plural
 from pipelines.cli.progress import stderr
@@ -17,7 +18,6 @@ from pipelines.core.text.yaml_text import read_yaml
 
 MOST_RUBRIC_BYTES = 256 * 1024
 AT_ONCE = 32  # runs in one request: where a model reads them, each takes seconds
-MOST_SHOWN = 50
 
 
 def rejudge_body(
@@ -40,7 +40,7 @@ def _read_rubric(path: Path) -> Any:
         stop(f"{path} is no text in UTF-8.")
 
 
-def rejudge(server: Server, batch_id: int, by: dict[str, Any], *, own_oracle: bool, as_json: bool) -> None:
+def rejudge(server: Server, batch_id: int, by: dict[str, Any], *, own_oracle: bool) -> Answer:
     oracle = "own" if own_oracle else "present"
     changes: list[Any] = []
     failed: list[Any] = []
@@ -59,32 +59,20 @@ def rejudge(server: Server, batch_id: int, by: dict[str, Any], *, own_oracle: bo
             failed += done["failed"]
             bar.update(task, completed=judged)
     batch = server.get(f"/api/batches/{batch_id}")
-    if as_json:
-        report = {"batch": batch, "oracle": oracle, "judged": judged, "changed": len(changes)}
-        typer.echo(json.dumps(report | {"changes": changes, "failed": failed}))
-    else:
-        _print(batch, oracle, judged, changes, failed)
+    report = {"batch": batch, "oracle": oracle, "judged": judged, "changed": len(changes)}
+    return Answer(report | {"changes": changes, "failed": failed}, _print)
 
 
-def _print(batch: Any, oracle: str, judged: int, changes: list[Any], failed: list[Any]) -> None:
-    console = new_console()
-    by = "the current oracles of their tasks" if oracle == "present" else "the oracles they were given"
-    line = f"{plural(judged, 'run')} judged again by {by}; no agent was called."
+def _print(report: Any) -> None:
+    console, changes = new_console(), report["changes"]
+    is_present = report["oracle"] == "present"
+    by = "the current oracles of their tasks" if is_present else "the oracles they were given"
+    line = f"{plural(report['judged'], 'run')} judged again by {by}; no agent was called."
     print_block(console, "", line, indent=0)
-    for change in changes[:MOST_SHOWN]:
-        before, after = (_side(change[key]) for key in ("from", "to"))
-        print_block(console, f"run {change['run_id']}", f"{before} → {after}")
-    if len(changes) > MOST_SHOWN:
-        print_block(console, "", f"… and {len(changes) - MOST_SHOWN:,} more: --json", indent=0)
-    for each in failed[:MOST_SHOWN]:
+    print_changes(console, changes)
+    for each in report["failed"][:MOST_SHOWN]:
         print_block(console, f"run {each['run_id']}", f"not read: {each['message']}")
     text = f"{plural(len(changes), 'verdict')} changed" if changes else "No verdict changed"
-    summary = batch["summary"]
+    summary = report["batch"]["summary"]
     rate = f"{summary['passed']} of {summary['judged']} judged runs pass"
     print_block(console, "", f"{text}; now {rate}. Earlier verdicts: pipelines show RUN", indent=0)
-
-
-def _side(verdict: Any) -> str:
-    cause = verdict["failure_mode"] or verdict.get("pending_reason")
-    mode = f" ({cause})" if cause else ""
-    return f"{verdict['verdict'] or 'ERROR'}{mode}"

@@ -52,7 +52,8 @@ def review_runs(
     _print_list(waiting, limit)
     for run in waiting[:limit]:
         typer.echo()
-        show_run(server, run["id"])
+        shown = show_run(server, run["id"])
+        shown.show(shown.value)
         if not _ask_verdict(server, run["id"], review):
             return
 
@@ -61,9 +62,12 @@ def _review_one(server: Server, run_id: int, review: ReviewInput, *, as_json: bo
     if review.verdict is not None:
         _decide(server, run_id, review.body(review.verdict, review.note), as_json=as_json)
         return
-    show_run(server, run_id, as_json=as_json)
-    if not as_json:
-        _ask_verdict(server, run_id, review)
+    shown = show_run(server, run_id)
+    if as_json:
+        typer.echo(json.dumps(shown.value, ensure_ascii=False))
+        return
+    shown.show(shown.value)
+    _ask_verdict(server, run_id, review)
 
 
 def _print_list(waiting: list[Any], limit: int) -> None:

@@ -1,15 +1,14 @@
 """`pipelines show`: a run, its verdict first and then its events; or a batch as `run` prints it."""
 
-import json
 from collections import Counter
 from typing import Any
 
-import typer
 from rich.console import Console
 
 from pipelines.cli.client import Server
 from pipelines.cli.coding.show import print_coding
-from pipelines.cli.files import stop
+from pipelines.cli.files import BATCH, run_or_batch
+from pipelines.cli.options import Answer
 from pipelines.cli.output.batch_report import label_of, print_batch, reason_text
 from pipelines.cli.output.blocks import (
     COLOURS,
@@ -27,7 +26,7 @@ from pipelines.cli.output.phrases import plural
 from pipelines.cli.output.usage import seconds_of, seconds_text, usage_json, usage_lines
 from pipelines.cli.output.verdict_text import cause_in_words, to_do_about, unverified_lines
 from pipelines.cli.results.judges import calibration_words
-from pipelines.cli.run.run import is_number, without_retried
+from pipelines.cli.run.run import without_retried
 from pipelines.core.tasks.oracle_axes import ORACLE_AXES
 from pipelines.wire.names import MODEL_CALL
 
@@ -35,39 +34,33 @@ LONGEST = 400  # characters of one value; --full has all of it
 MOST_ROWS = 60  # of a trace
 MOST_CHANGES = 40
 WITHOUT_LIMIT = 10**9
-BATCH = "batch:"
 CODING = "coding_scenario"  # of a seed: its scenario, where it is about a workspace
 
 
-def print_one(server: Server, named: str, *, full: bool, as_json: bool) -> None:
-    if named.startswith(BATCH) and is_number(named.removeprefix(BATCH)):
-        show_batch(server, int(named.removeprefix(BATCH)), as_json=as_json)
-    elif is_number(named):
-        show_run(server, int(named), full=full, as_json=as_json)
-    else:
-        stop(f"{named}: give the number of a run, such as 12, or batch:3. See: pipelines ls runs")
+def show_one(server: Server, named: str, *, full: bool) -> Answer:
+    kind, number = run_or_batch(named)
+    return show_batch(server, number) if kind == BATCH else show_run(server, number, full=full)
 
 
-def show_batch(server: Server, batch_id: int, *, as_json: bool) -> None:
+def show_batch(server: Server, batch_id: int) -> Answer:
     batch = server.get(f"/api/batches/{batch_id}")
     runs = without_retried(server.get(f"/api/batches/{batch_id}/export")["items"])
-    if as_json:
-        typer.echo(json.dumps({"batch": batch, "runs": runs, "usage": usage_json(runs)}, ensure_ascii=False))
-    else:
-        print_batch(new_console(), batch, runs)
+    value = {"batch": batch, "runs": runs, "usage": usage_json(runs)}
+    return Answer(value, lambda _: print_batch(new_console(), batch, runs))
 
 
-def show_run(server: Server, run_id: int, *, full: bool = False, as_json: bool = False) -> None:
+def show_run(server: Server, run_id: int, *, full: bool = False) -> Answer:
     run = server.get(f"/api/runs/{run_id}")
-    trace = server.every(f"/api/runs/{run_id}/trace")
-    output = server.get(f"/api/runs/{run_id}/output")
-    verdicts = server.get(f"/api/runs/{run_id}/verdicts")
-    coding = server.get(f"/api/runs/{run_id}/coding") if CODING in run["odyssey_seed"] else None
-    if as_json:
-        whole = run | {"trace": trace, "output": output, "earlier_verdicts": verdicts["earlier"]}
-        whole |= {"coding": coding} if coding is not None else {}
-        typer.echo(json.dumps(whole, ensure_ascii=False))
-        return
+    whole = run | {"trace": server.every(f"/api/runs/{run_id}/trace")}
+    whole["output"] = server.get(f"/api/runs/{run_id}/output")
+    whole["earlier_verdicts"] = server.get(f"/api/runs/{run_id}/verdicts")["earlier"]
+    if CODING in run["odyssey_seed"]:
+        whole["coding"] = server.get(f"/api/runs/{run_id}/coding")
+    return Answer(whole, lambda run: _print_run(server, run, full=full))
+
+
+def _print_run(server: Server, run: Any, *, full: bool) -> None:
+    trace, output, coding = run["trace"], run["output"], run.get("coding")
     console, longest = new_console(), WITHOUT_LIMIT if full else LONGEST
     _print_head(console, run)
     _print_verdict(console, run)
@@ -81,7 +74,7 @@ def show_run(server: Server, run_id: int, *, full: bool = False, as_json: bool =
     _print_error(console, run)
     if coding is not None:
         print_coding(console, coding, full=full)
-    _print_people(console, run["review"], verdicts["earlier"])
+    _print_people(console, run["review"], run["earlier_verdicts"])
     _print_section(console, "Warnings", [str(warning) for warning in run["soft_warnings"] or ()])
     for stream in ("stdout", "stderr"):
         if output[stream].strip():

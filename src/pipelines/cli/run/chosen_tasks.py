@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pipelines.cli.client import Server
-from pipelines.cli.files import stop
+from pipelines.cli.files import is_number, stop
 from pipelines.core.text.authored import nearest_names, quote_names
 
 ROW = "row:"
@@ -47,7 +47,7 @@ def _find_named_tasks(tasks: Sequence[Any], named: Sequence[str]) -> tuple[set[i
 def _matching_tasks(tasks: Sequence[Any], name: str) -> list[Any]:
     """Tasks with this key or row number; if there are none, tasks whose key starts with it."""
     number = name.removeprefix(ROW)
-    is_row = number.isascii() and number.isdigit()
+    is_row = is_number(number)
     by_row = [task for task in tasks if is_row and task["row_number"] == int(number)]
     if name.startswith(ROW):
         return by_row

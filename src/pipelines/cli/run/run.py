@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from pipelines.cli.agent.register import register
 from pipelines.cli.client import Server
-from pipelines.cli.files import read_bytes, stop, write_text
+from pipelines.cli.files import is_number, read_bytes, stop, write_text
 from pipelines.cli.output.batch_report import print_batch
 from pipelines.cli.output.blocks import COLOURS, new_console
 from pipelines.cli.output.exchange_report import estimate_line
@@ -175,10 +175,6 @@ def _classname(server: Server, batch: Any, runs: list[Any]) -> str:
     dataset = server.find(f"/api/datasets/{runs[0]['dataset_id']}") if runs else None
     named = [each["name"] if each else "deleted" for each in (agent, dataset)]
     return "/".join(named)
-
-
-def is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit()
 
 
 def _live_verdicts(by_verdict: dict[str, int]) -> str:

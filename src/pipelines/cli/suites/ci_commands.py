@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from pipelines.cli.options import Json
+from pipelines.cli.options import Answer, with_json
 
 app = typer.Typer(help="Agent tests on every pull request.", no_args_is_help=True, add_completion=False)
 
@@ -28,6 +28,7 @@ def init(
 
 
 @app.command()
+@with_json
 def compare(
     old: Annotated[
         Path, typer.Argument(help="Earlier results: a file that `pipelines run --results` wrote.")
@@ -39,9 +40,8 @@ def compare(
     fail_on_regression: Annotated[
         bool, typer.Option("--fail-on-regression", help="Exit with code 1 if something regressed.")
     ] = False,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Show what changed between two files of results. Needs no server."""
-    from pipelines.cli.suites.ci_compare import print_comparison
+    from pipelines.cli.suites.ci_compare import show_comparison
 
-    print_comparison(old, new, comment=comment, fails=fail_on_regression, as_json=as_json)
+    return show_comparison(old, new, comment=comment, fails=fail_on_regression)

@@ -1,14 +1,13 @@
 """`pipelines ci compare`: what changed between two files of results."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
-import typer
 from rich.console import Console
 from rich.text import Text
 
 from pipelines.cli.files import read_text, stop_with, write_text
+from pipelines.cli.options import Answer
 from pipelines.cli.output.junit import printable
 from pipelines.core.results.compare_results import (
     Change,
@@ -24,16 +23,11 @@ from pipelines.core.text.problems import Refused
 MOST_SHOWN = 50
 
 
-def print_comparison(old: Path, new: Path, *, comment: Path | None, fails: bool, as_json: bool) -> None:
+def show_comparison(old: Path, new: Path, *, comment: Path | None, fails: bool) -> Answer:
     found = compare_results(_read(old), _read(new))
-    if as_json:
-        typer.echo(json.dumps(found.as_json(), ensure_ascii=False))
-    else:
-        _print(found)
     if comment is not None and found.has_flipped:
         write_text(comment, format_markdown(found))
-    if fails and found.regressed:
-        raise typer.Exit(1)
+    return Answer(found.as_json(), lambda _: _print(found), 1 if fails and found.regressed else 0)
 
 
 def _read(path: Path) -> tuple[SuiteResults, ...]:

@@ -15,7 +15,7 @@ from pipelines.cli.agent.register import register
 from pipelines.cli.client import KEY_FILE, Server
 from pipelines.cli.eval import run as eval_run
 from pipelines.cli.eval.gate import FailOn
-from pipelines.cli.files import Stopped, read_text, stderr, stop, stop_with, write_text
+from pipelines.cli.files import Stopped, is_number, read_text, stderr, stop, stop_with, write_text
 from pipelines.cli.progress import INTERRUPTED
 from pipelines.cli.project import Project, find_project
 from pipelines.cli.run import run as task_run
@@ -176,13 +176,13 @@ class _SuiteRunner:
         ran = [self._run_batch(suite, dataset, agent_id) for dataset in suite.datasets]
         if any(each.was_cancelled for each in ran):
             raise Cancelled
-        tasks = {task["id"]: task for each in ran for task in self._tasks_of(each.batch, each.runs)}
+        tasks = {task["id"]: task for each in ran for task in self._tasks_of(each.runs)}
         return task_cases(suite, ran, tasks)
 
     def _run_batch(self, suite: TaskSuite, dataset: str, agent_id: str) -> task_run.BatchResult:
         options = task_run.RunOptions(
             agent=agent_id,
-            dataset=dataset if task_run.is_number(dataset) else str(self._folder / dataset),
+            dataset=dataset if is_number(dataset) else str(self._folder / dataset),
             repeats=suite.repeats,
             concurrency=suite.concurrency,
             fault_seed=suite.fault_seed,
@@ -198,7 +198,7 @@ class _SuiteRunner:
         with self._print_under(suite.name):
             return task_run.run_once(self._server, options)
 
-    def _tasks_of(self, batch: Any, runs: list[Any]) -> Iterator[Any]:
+    def _tasks_of(self, runs: list[Any]) -> Iterator[Any]:
         """The tasks of some runs, in the order of their file."""
         ids = {run["task_id"] for run in runs}
         first = self._server.get(f"/api/tasks/{min(ids)}")

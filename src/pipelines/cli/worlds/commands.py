@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pipelines.cli.options import Json, with_server
+from pipelines.cli.options import Answer, with_server
 
 if TYPE_CHECKING:
     from pipelines.cli.client import Server
@@ -53,8 +53,7 @@ def new_command(
     ] = "embedded",
     max_cost_usd: MaxCost = None,
     max_model_tokens: MaxTokens = None,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Generate a world for an agent's tools, and show it with its advisories."""
     from pipelines.cli.worlds.sessions import NewWorld, open_world
 
@@ -71,16 +70,16 @@ def new_command(
         max_cost_usd=max_cost_usd,
         max_model_tokens=max_model_tokens,
     )
-    open_world(server, new_world, as_json=as_json)
+    return open_world(server, new_world)
 
 
 @app.command(name="ls")
 @with_server
-def list_command(server: "Server", as_json: Json = False) -> None:
+def list_command(server: "Server") -> Answer:
     """List the sessions, newest first."""
-    from pipelines.cli.output.world_report import print_sessions
+    from pipelines.cli.output.world_report import show_sessions
 
-    print_sessions(server, as_json=as_json)
+    return show_sessions(server)
 
 
 @app.command(name="show")
@@ -92,15 +91,13 @@ def show_command(
     revisions: Annotated[
         bool, typer.Option("--revisions", help="Show what was changed, and by whom.")
     ] = False,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Show a session: its world, its advisories and the state of its rows."""
-    from pipelines.cli.output.world_report import print_revisions, print_session
+    from pipelines.cli.output.world_report import show_revisions, show_session
 
     if revisions:
-        print_revisions(server, session, as_json=as_json)
-    else:
-        print_session(server, session, only=type, as_json=as_json)
+        return show_revisions(server, session)
+    return show_session(server, session, only=type)
 
 
 @app.command(name="refine")
@@ -116,12 +113,11 @@ def refine_command(
         typer.Option(min=1, help="Instead: apply the fix of this advisory, by its number in `show`."),
     ] = None,
     revision: Revision = None,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Change the world with a sentence. Everything else stays as it is."""
     from pipelines.cli.worlds.sessions import refine_world
 
-    refine_world(server, session, prompt, fix=fix, revision=revision, as_json=as_json)
+    return refine_world(server, session, prompt, fix=fix, revision=revision)
 
 
 @app.command(name="regenerate")
@@ -134,12 +130,11 @@ def regenerate_command(
     seed: Annotated[
         int | None, typer.Option(min=0, help="Seed of the new world. [default: another one]")
     ] = None,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Generate the world again; once there are rows, a row or a bucket."""
     from pipelines.cli.worlds.sessions import regenerate_part
 
-    regenerate_part(server, session, row=row, bucket=bucket, seed=seed, as_json=as_json)
+    return regenerate_part(server, session, row=row, bucket=bucket, seed=seed)
 
 
 @app.command(name="paste")
@@ -149,21 +144,20 @@ def paste_command(
     session: Number,
     file: Annotated[Path, typer.Argument(help="An initial_state as JSON; - is standard input.")],
     revision: Revision = None,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Replace the world with your own. All of it is checked."""
     from pipelines.cli.worlds.sessions import paste_world
 
-    paste_world(server, session, file, revision=revision, as_json=as_json)
+    return paste_world(server, session, file, revision=revision)
 
 
 @app.command(name="undo")
 @with_server
-def undo_command(server: "Server", session: Number, as_json: Json = False) -> None:
+def undo_command(server: "Server", session: Number) -> Answer:
     """Undo the latest change of the world that is not undone yet."""
     from pipelines.cli.worlds.sessions import undo_change
 
-    undo_change(server, session, as_json=as_json)
+    return undo_change(server, session)
 
 
 @app.command(name="continue")
@@ -173,12 +167,11 @@ def continue_command(
     session: Number,
     revision: Revision = None,
     wait: Annotated[bool, typer.Option(help="Wait for the rows and show them.")] = True,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Freeze the world and generate its rows. Each row is verified before it is kept."""
     from pipelines.cli.worlds.sessions import continue_session
 
-    continue_session(server, session, revision=revision, waits=wait, as_json=as_json)
+    return continue_session(server, session, revision=revision, waits=wait)
 
 
 @app.command(name="resume")
@@ -188,13 +181,12 @@ def resume_command(
     session: Number,
     max_cost_usd: MaxCost = None,
     max_model_tokens: MaxTokens = None,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Continue buckets that have too few rows, with a new model budget if you give one."""
     from pipelines.cli.worlds.sessions import resume
 
     budget = {"max_cost_usd": max_cost_usd, "max_model_tokens": max_model_tokens}
-    resume(server, session, budget, as_json=as_json)
+    return resume(server, session, budget)
 
 
 @app.command(name="rows")
@@ -207,12 +199,11 @@ def rows_command(
     full: Annotated[
         bool, typer.Option("--full", help="Show calls and oracles, with long values in full.")
     ] = False,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Show the rows: what the user asks, what counts as right, and the calls that verify it."""
-    from pipelines.cli.output.world_rows import print_rows_of
+    from pipelines.cli.output.world_rows import show_rows
 
-    print_rows_of(server, session, bucket=bucket, rejected=rejected, full=full, as_json=as_json)
+    return show_rows(server, session, bucket=bucket, rejected=rejected, full=full)
 
 
 @app.command(name="drop")
@@ -222,27 +213,26 @@ def drop_command(
     session: Number,
     row: Annotated[list[int] | None, typer.Option(min=1, help="A row. Repeatable.")] = None,
     bucket: Annotated[str | None, typer.Option(help="All rows of this bucket: its name or number.")] = None,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Remove rows before they become a dataset."""
     from pipelines.cli.worlds.sessions import drop
 
-    drop(server, session, rows=tuple(row or ()), bucket=bucket, as_json=as_json)
+    return drop(server, session, rows=tuple(row or ()), bucket=bucket)
 
 
 @app.command(name="finalize")
 @with_server
-def finalize_command(server: "Server", session: Number, as_json: Json = False) -> None:
+def finalize_command(server: "Server", session: Number) -> Answer:
     """Turn the rows into a dataset. Every task starts from the frozen world."""
     from pipelines.cli.worlds.sessions import finalize
 
-    finalize(server, session, as_json=as_json)
+    return finalize(server, session)
 
 
 @app.command(name="abandon")
 @with_server
-def abandon_command(server: "Server", session: Number, as_json: Json = False) -> None:
+def abandon_command(server: "Server", session: Number) -> Answer:
     """End a session without a dataset."""
     from pipelines.cli.worlds.sessions import abandon
 
-    abandon(server, session, as_json=as_json)
+    return abandon(server, session)

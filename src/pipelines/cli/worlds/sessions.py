@@ -1,16 +1,15 @@
 """The requests of the `pipelines worlds` commands; `world_report` prints the results."""
 
-import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from pipelines.cli.client import Server
 from pipelines.cli.files import read_bytes, stop
+from pipelines.cli.options import Answer
 from pipelines.cli.output.blocks import new_console, print_block
 from pipelines.cli.output.phrases import plural
 from pipelines.cli.output.world_report import (
@@ -21,9 +20,9 @@ from pipelines.cli.output.world_report import (
     print_buckets,
     print_change,
     print_next,
-    print_session,
+    show_session,
 )
-from pipelines.cli.output.world_rows import bucket_number, print_rows_of
+from pipelines.cli.output.world_rows import bucket_number, print_rows
 from pipelines.cli.progress import stderr
 from pipelines.cli.run.run import find_agent
 from pipelines.core.tasks.seed_session import MODEL
@@ -47,7 +46,7 @@ class NewWorld:
     max_model_tokens: int | None = None
 
 
-def open_world(server: Server, new_world: NewWorld, *, as_json: bool) -> None:
+def open_world(server: Server, new_world: NewWorld) -> Answer:
     buckets = [_parse_bucket(text) for text in new_world.buckets]
     agent = find_agent(server, new_world.agent)
     body: Body = {"agent_id": agent["id"], "name": new_world.name or f"{agent['name']} world"}
@@ -66,10 +65,8 @@ def open_world(server: Server, new_world: NewWorld, *, as_json: bool) -> None:
     if new_world.author == MODEL:
         stderr.print(estimate_of_session(server.post(f"{SESSIONS}/estimate", body)), highlight=False)
     made = server.post(SESSIONS, body, timeout=MODEL_TIMEOUT_S)
-    if as_json:
-        typer.echo(json.dumps(made | {"world": server.get(f"{path_of(made['id'])}/world")}))
-        return
-    print_session(server, made["id"], only=None, as_json=False)
+    shown = show_session(server, made["id"])
+    return Answer(made | {"world": shown.value["world"]}, lambda _: shown.show(shown.value))
 
 
 def refine_world(
@@ -79,8 +76,7 @@ def refine_world(
     *,
     fix: int | None,
     revision: int | None,
-    as_json: bool,
-) -> None:
+) -> Answer:
     if (prompt is None) == (fix is None):
         stop('Give a sentence, such as "add 3 cancelled orders", or --fix N.')
     if prompt is None:
@@ -88,111 +84,93 @@ def refine_world(
         prompt, revision = _fix_prompt(world, int(fix or 0)), world["revision"]
     body: Body = {"prompt": prompt} | ({"revision": revision} if revision is not None else {})
     refined = server.post(f"{path_of(session_id)}/world/refine", body, timeout=MODEL_TIMEOUT_S)
-    _print_revision(refined, as_json=as_json)
+    return _show_revision(refined)
 
 
 def regenerate_part(
-    server: Server, session_id: int, *, row: int | None, bucket: str | None, seed: int | None, as_json: bool
-) -> None:
+    server: Server, session_id: int, *, row: int | None, bucket: str | None, seed: int | None
+) -> Answer:
     if row is not None and bucket is not None:
         stop("Give --row or --bucket, not both.")
     if seed is not None and (row is not None or bucket is not None):
         stop("--seed is for the world, not for a row or a bucket.")
-    if row is not None:
-        server.post(f"{path_of(session_id)}/rows/{row}/regenerate")
-        _watch_rows(server, session_id, as_json=as_json)
-    elif bucket is not None:
-        number = bucket_number(server, session_id, bucket)
-        server.post(f"{path_of(session_id)}/buckets/{number}/regenerate")
-        _watch_rows(server, session_id, as_json=as_json)
-    else:
+    if row is None and bucket is None:
         body = {"rng_seed": seed} if seed is not None else {}
         made = server.post(f"{path_of(session_id)}/world/regenerate", body, timeout=MODEL_TIMEOUT_S)
-        _print_revision(made, as_json=as_json)
+        return _show_revision(made)
+    part = f"rows/{row}" if bucket is None else f"buckets/{bucket_number(server, session_id, bucket)}"
+    server.post(f"{path_of(session_id)}/{part}/regenerate")
+    return _watch_rows(server, session_id)
 
 
-def paste_world(server: Server, session_id: int, file: Path, *, revision: int | None, as_json: bool) -> None:
+def paste_world(server: Server, session_id: int, file: Path, *, revision: int | None) -> Answer:
     raw = sys.stdin.buffer.read() if str(file) == "-" else read_bytes(file)
     # As it is written: what is wrong with it is told by the server, which reads it strictly.
     own = b'{"revision":%d,' % revision if revision is not None else b"{"
     changed = server.put_json(f"{path_of(session_id)}/world", own + b'"state":' + raw + b"}")
-    _print_revision(changed, as_json=as_json)
+    return _show_revision(changed)
 
 
-def undo_change(server: Server, session_id: int, *, as_json: bool) -> None:
-    _print_revision(server.post(f"{path_of(session_id)}/world/undo"), as_json=as_json)
+def undo_change(server: Server, session_id: int) -> Answer:
+    return _show_revision(server.post(f"{path_of(session_id)}/world/undo"))
 
 
-def continue_session(
-    server: Server, session_id: int, *, revision: int | None, waits: bool, as_json: bool
-) -> None:
+def continue_session(server: Server, session_id: int, *, revision: int | None, waits: bool) -> Answer:
     body = {"revision": revision} if revision is not None else {}
     foreseen = server.get(f"{path_of(session_id)}/estimate")
     if foreseen["model"] is not None:
         stderr.print(estimate_of_session(foreseen), highlight=False)
     session = server.post(f"{path_of(session_id)}/continue", body)
     if waits:
-        _watch_rows(server, session_id, as_json=as_json)
-    elif as_json:
-        typer.echo(json.dumps(session))
-    else:
-        text = f"The world is frozen as {session['world_hash'][:12]}; its rows are being generated."
-        print_block(new_console(), "", text, indent=0)
+        return _watch_rows(server, session_id)
+    text = f"The world is frozen as {session['world_hash'][:12]}; its rows are being generated."
+    return Answer(session, lambda _: print_block(new_console(), "", text, indent=0))
 
 
-def resume(server: Server, session_id: int, budget: Body, *, as_json: bool) -> None:
+def resume(server: Server, session_id: int, budget: Body) -> Answer:
     given = {name: value for name, value in budget.items() if value is not None}
     session = server.post(f"{path_of(session_id)}/resume", given)
     if session["status"] == "rows_generating":
-        _watch_rows(server, session_id, as_json=as_json)
-    elif as_json:
-        typer.echo(json.dumps(session))
-    else:
-        print_buckets(new_console(), session)
-        print_next(new_console(), session)
+        return _watch_rows(server, session_id)
+    return Answer(session, _print_progress)
 
 
-def drop(
-    server: Server, session_id: int, *, rows: tuple[int, ...], bucket: str | None, as_json: bool
-) -> None:
+def _print_progress(session: Any) -> None:
+    print_buckets(new_console(), session)
+    print_next(new_console(), session)
+
+
+def drop(server: Server, session_id: int, *, rows: tuple[int, ...], bucket: str | None) -> Answer:
     if bool(rows) == (bucket is not None):
         stop("Give --row N, or --bucket NAME.")
     if bucket is not None:
         server.delete(f"{path_of(session_id)}/buckets/{bucket_number(server, session_id, bucket)}")
     for row in rows:
         server.delete(f"{path_of(session_id)}/rows/{row}")
-    session = server.get(path_of(session_id))
-    if as_json:
-        typer.echo(json.dumps(session))
-        return
-    print_buckets(new_console(), session)
-    print_next(new_console(), session)
+    return Answer(server.get(path_of(session_id)), _print_progress)
 
 
-def finalize(server: Server, session_id: int, *, as_json: bool) -> None:
-    session = server.post(f"{path_of(session_id)}/finalize")
-    if as_json:
-        typer.echo(json.dumps(session))
-        return
+def finalize(server: Server, session_id: int) -> Answer:
+    return Answer(server.post(f"{path_of(session_id)}/finalize"), _print_dataset)
+
+
+def _print_dataset(session: Any) -> None:
     kept = plural(session["counts"]["kept"], "task")
     text = f"Dataset {session['dataset_id']} ({session['name']}) has {kept} over one world."
     print_block(new_console(), "", text, indent=0, rest="bold")
     print_next(new_console(), session)
 
 
-def abandon(server: Server, session_id: int, *, as_json: bool) -> None:
+def abandon(server: Server, session_id: int) -> Answer:
     session = server.post(f"{path_of(session_id)}/abandon")
-    typer.echo(json.dumps(session) if as_json else f"Session {session_id} is abandoned.")
+    return Answer.line(session, f"Session {session_id} is abandoned.")
 
 
-def _print_revision(revision: Any, *, as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps(revision))
-    else:
-        print_change(new_console(), revision)
+def _show_revision(revision: Any) -> Answer:
+    return Answer(revision, lambda found: print_change(new_console(), found))
 
 
-def _watch_rows(server: Server, session_id: int, *, as_json: bool) -> None:
+def _watch_rows(server: Server, session_id: int) -> Answer:
     """Wait until all rows are there. After Ctrl-C the server continues."""
     columns = (
         TextColumn("session {task.fields[number]}"),
@@ -208,10 +186,8 @@ def _watch_rows(server: Server, session_id: int, *, as_json: bool) -> None:
             counts = session["counts"]
             text = f"{counts['rejected']} rejected" if counts["rejected"] else ""
             bar.update(task, total=counts["wanted"], completed=counts["kept"], rejected=text)
-    if as_json:
-        typer.echo(json.dumps(session))
-        return
-    print_rows_of(server, session_id, bucket=None, rejected=False, full=False, as_json=False)
+    rows = f"{path_of(session_id)}/rows"
+    return Answer(session, lambda _: print_rows(server, session_id, server.every(rows, status="kept")))
 
 
 def _fix_prompt(world: Any, number: int) -> str:

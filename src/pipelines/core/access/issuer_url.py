@@ -22,12 +22,12 @@ def issuer_url_complaint(url: str) -> str | None:
         return "must have no user name, no fragment and a port that can be called"
     if complaint := host_complaint(parts):
         return complaint
-    if parts.scheme == "http" and not _is_loopback(parts.hostname or ""):
+    if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
         return "must start with https:// (http:// only for this machine)"
     return None
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
     try:
         return ip_address(host).is_loopback
     except ValueError:

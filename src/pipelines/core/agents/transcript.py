@@ -99,11 +99,11 @@ def read_messages(value: Json, path: str = "/messages") -> tuple[tuple[Message, 
     return tuple(messages), problems
 
 
-def oddities(messages: Sequence[Message], path: str = "/messages") -> Iterator[Problem]:
+def oddities(messages: Sequence[Message]) -> Iterator[Problem]:
     """Warnings about a transcript that is well formed."""
     called: set[str] = set()
     for index, message in enumerate(messages):
-        here = path + pointer([index])
+        here = "/messages" + pointer([index])
         for call in message.tool_calls:
             called.add(call.id)
             if isinstance(call.arguments, str):

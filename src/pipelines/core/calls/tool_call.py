@@ -232,6 +232,17 @@ def settle(run: CalledRun, ask: Ask, reply: object) -> Decision | Ask:
     return _check_or_ask(run, ask.received, simulated, ask.matched, ask.asked)
 
 
+def decide_without_asking(run: CalledRun, received: ReceivedCall, why: str) -> tuple[Decision, int]:
+    """The decision, and how many milliseconds it would have been held back: nobody waits for them, and what
+    would be asked outside fails, as `why` says."""
+    outcome, held_ms = decide(run, received), 0
+    while isinstance(outcome, Ask):
+        is_wait = isinstance(outcome.question, Wait)
+        held_ms += outcome.question.latency_ms if isinstance(outcome.question, Wait) else 0
+        outcome = settle(run, outcome, None if is_wait else AskFailed(why))
+    return outcome, held_ms
+
+
 def _simulate(run: CalledRun, received: ReceivedCall, matched: MatchedRule | None) -> Decision | Ask:
     if matched is not None and matched.error is not None:
         return _forced_decision(matched.index, matched.error)

@@ -14,7 +14,7 @@ IMAGES = ("image_name", "docker_image", "dockerhub_tag", "image")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TestSetting:
+class RowSetting:
     """What no row says: how its tests are run."""
 
     __test__ = False  # pytest takes a class of this name for tests
@@ -40,10 +40,10 @@ def read_swebench_file(text: str, name: str) -> list[Any]:
 
 
 def read_swebench_row(
-    row: Any, number: int, seed: JsonObject | None = None, setting: TestSetting | None = None
+    row: Any, number: int, seed: JsonObject | None = None, setting: RowSetting | None = None
 ) -> ImportedTask | RefusedTask:
     """The row's task. `seed` is what its repository is taken from, in place of GitHub."""
-    told = setting or TestSetting()
+    told = setting or RowSetting()
     if not isinstance(row, dict):
         return RefusedTask(name=f"row {number}", reasons=("is not an object",))
     name = str(row.get("instance_id") or f"row {number}")
@@ -76,7 +76,7 @@ _WORDS = ("instance_id", "repo", "base_commit", "patch", "test_patch", "problem_
 
 
 def _task(
-    name: str, row: Mapping[str, Any], tests: dict[str, list[str]], seed: JsonObject, told: TestSetting
+    name: str, row: Mapping[str, Any], tests: dict[str, list[str]], seed: JsonObject, told: RowSetting
 ) -> ImportedTask:
     scorer: JsonObject = {
         "name": "tests",

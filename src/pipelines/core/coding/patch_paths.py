@@ -14,7 +14,7 @@ def changed_paths(patch: str) -> list[str]:
             old -= line[:1] in ("-", " ", "")
             new -= line[:1] in ("+", " ", "")
         elif line.startswith("@@ "):
-            old, new = _hunk(line)
+            old, new = hunk_lines(line)
         elif line.startswith((_NEW, _RENAME_TO)):
             path = line.removeprefix(_NEW).removeprefix(_RENAME_TO).rstrip("\t\r")
             if path_complaint(path) is None:
@@ -22,7 +22,8 @@ def changed_paths(patch: str) -> list[str]:
     return list(found)
 
 
-def _hunk(head: str) -> tuple[int, int]:
+def hunk_lines(head: str) -> tuple[int, int]:
+    """`@@ -3,7 +3,8 @@`: how many lines of the old file and of the new one follow."""
     try:
         old, new = (int(part.partition(",")[2] or 1) for part in head.split(" ")[1:3])
     except ValueError:

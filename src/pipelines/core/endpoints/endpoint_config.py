@@ -13,7 +13,7 @@ from pipelines.core.endpoints.endpoint_code import CODE_FIELDS, read_code_config
 from pipelines.core.openapi.base_url import base_url_complaint
 from pipelines.core.text.authored import Fields, as_object
 from pipelines.core.text.json_text import Json, JsonObject, dumps
-from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.text.problems import Problem
 from pipelines.core.text.web_address import LONGEST_URL, header_complaint, url_complaint
 from pipelines.core.tools.passthrough_binding import ENDPOINT_TYPES
 
@@ -73,14 +73,6 @@ def read_endpoint(body: JsonObject) -> tuple[EndpointDefinition | None, list[Pro
         return None, problems
     made = EndpointDefinition(name=name, type=type, config=config, auth=auth, credentials=tuple(wanted))
     return made, problems
-
-
-def parse_endpoint(body: JsonObject) -> EndpointDefinition:
-    """The endpoint, or Refused with everything wrong with it but what only an org knows."""
-    made, problems = read_endpoint(body)
-    if problems or made is None:
-        raise Refused(problems, "the tool endpoint")
-    return made
 
 
 def _read_name(fields: Fields) -> str | None:

@@ -6,62 +6,23 @@ Nothing here knows a tool or a world; over-generating is fine, since forms are m
 import re
 from functools import cache
 
-from pipelines.core.english.words import plural, word_set
+from pipelines.core.english.words import plural, rows, word_set
 
 #: Verb -> its past forms, the participle last.
 IRREGULAR = {
-    base: tuple(forms.split())
-    for base, forms in {
-        "begin": "began begun",
-        "break": "broke broken",
-        "bring": "brought",
-        "buy": "bought",
-        "choose": "chose chosen",
-        "come": "came come",
-        "cut": "cut",
-        "do": "did done",
-        "drive": "drove driven",
-        "find": "found",
-        "forbid": "forbade forbidden",
-        "freeze": "froze frozen",
-        "get": "got gotten",
-        "give": "gave given",
-        "go": "went gone",
-        "grow": "grew grown",
-        "hide": "hid hidden",
-        "hold": "held",
-        "keep": "kept",
-        "leave": "left",
-        "lend": "lent",
-        "lose": "lost",
-        "make": "made",
-        "pay": "paid",
-        "put": "put",
-        "read": "read",
-        "reset": "reset",
-        "run": "ran run",
-        "see": "saw seen",
-        "sell": "sold",
-        "send": "sent",
-        "set": "set",
-        "show": "showed shown",
-        "speak": "spoke spoken",
-        "split": "split",
-        "steal": "stole stolen",
-        "take": "took taken",
-        "tell": "told",
-        "throw": "threw thrown",
-        "undo": "undid undone",
-        "unfreeze": "unfroze unfrozen",
-        "ride": "rode ridden",
-        "rise": "rose risen",
-        "teach": "taught",
-        "wake": "woke woken",
-        "wear": "wore worn",
-        "win": "won",
-        "withdraw": "withdrew withdrawn",
-        "write": "wrote written",
-    }.items()
+    base: tuple(forms)
+    for base, *forms in rows(
+        "begin began begun, break broke broken, bring brought, buy bought, choose chose chosen, "
+        "come came come, cut cut, do did done, drive drove driven, find found, "
+        "forbid forbade forbidden, freeze froze frozen, get got gotten, give gave given, "
+        "go went gone, grow grew grown, hide hid hidden, hold held, keep kept, leave left, "
+        "lend lent, lose lost, make made, pay paid, put put, read read, reset reset, run ran run, "
+        "see saw seen, sell sold, send sent, set set, show showed shown, speak spoke spoken, "
+        "split split, steal stole stolen, take took taken, tell told, throw threw thrown, "
+        "undo undid undone, unfreeze unfroze unfrozen, ride rode ridden, rise rose risen, "
+        "teach taught, wake woke woken, wear wore worn, win won, withdraw withdrew withdrawn, "
+        "write wrote written"
+    )
 }
 #: Of these, those that are no participles: "came" always tells what happened, "left" may be what is left.
 TENSES = frozenset(form for forms in IRREGULAR.values() if len(forms) > 1 for form in forms[:-1]) - {"showed"}
@@ -71,26 +32,14 @@ _DOUBLING = word_set("cancel submit admit commit refer defer transfer enrol fulf
 _PARTED = word_set("check log sign pick hand top look")
 _PARTICLES = ("out", "in", "up", "off", "over")
 _IRREGULAR_NOUNS = {
-    "admit": ("admission",),
-    "apply": ("application",),
-    "cancel": ("cancellation",),
-    "choose": ("choice",),
-    "enter": ("entry",),
-    "register": ("registration",),
-    "sell": ("sale",),
-    "close": ("closure",),
-    "deliver": ("delivery",),
-    "deposit": ("deposit",),
-    "extend": ("extension",),
-    "pay": ("payment",),
-    "receive": ("receipt", "reception"),
-    "redeem": ("redemption",),
-    "resolve": ("resolution",),
-    "ship": ("shipment", "shipping"),
-    "submit": ("submission",),
-    "subscribe": ("subscription",),
-    "suspend": ("suspension",),
-    "unsubscribe": ("unsubscription",),
+    verb: tuple(nouns)
+    for verb, *nouns in rows(
+        "admit admission, apply application, cancel cancellation, choose choice, enter entry, "
+        "register registration, sell sale, close closure, deliver delivery, deposit deposit, "
+        "extend extension, pay payment, receive receipt reception, redeem redemption, "
+        "resolve resolution, ship shipment shipping, submit submission, subscribe subscription, "
+        "suspend suspension, unsubscribe unsubscription"
+    )
 }
 
 

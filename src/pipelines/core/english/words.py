@@ -1,12 +1,17 @@
-"""Words: of an identifier (`getOrderDetails`), and singular and plural of one."""
+"""Words: of an identifier (`getOrderDetails`), singular and plural of one, and whether one is denied."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 
 def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
+
+
+def rows(text: str) -> list[list[str]]:
+    """A small table: "buy bought, come came come"."""
+    return [row.split() for row in text.split(", ")]
 
 
 ARTICLES = word_set("a an the this that these those its their")
@@ -16,40 +21,18 @@ _PARTS = re.compile(rf"[A-Z]+(?=[A-Z]{_SMALL})|[A-Z]?{_SMALL}+|[A-Z]+|\d+")
 
 
 _IRREGULAR = {
-    "people": "person",
-    "children": "child",
-    "men": "man",
-    "women": "woman",
-    "mice": "mouse",
-    "data": "datum",
-    "criteria": "criterion",
-    "indices": "index",
-    "matrices": "matrix",
-    "vertices": "vertex",
+    **dict(
+        rows(
+            "people person, children child, men man, women woman, mice mouse, data datum, "
+            "criteria criterion, indices index, matrices matrix, vertices vertex, oxen ox, geese goose, "
+            "feet foot, teeth tooth, lenses lens, gases gas, alumni alumnus, phenomena phenomenon, "
+            "curricula curriculum, appendices appendix, shoes shoe, toes toe, canoes canoe, "
+            "movies movie, cookies cookie, series series, species species, aliases alias, buses bus, "
+            "quizzes quiz, caches cache, axes axis"
+        )
+    ),
     **{word + "ves": word + "f" for word in word_set("lea hal cal shel loa wol thie scar hoo sel")},
     **{word + "ves": word + "fe" for word in word_set("li kni wi")},
-    "oxen": "ox",
-    "geese": "goose",
-    "feet": "foot",
-    "teeth": "tooth",
-    "lenses": "lens",
-    "gases": "gas",
-    "alumni": "alumnus",
-    "phenomena": "phenomenon",
-    "curricula": "curriculum",
-    "appendices": "appendix",
-    "shoes": "shoe",
-    "toes": "toe",
-    "canoes": "canoe",
-    "movies": "movie",
-    "cookies": "cookie",
-    "series": "series",
-    "species": "species",
-    "aliases": "alias",
-    "buses": "bus",
-    "quizzes": "quiz",
-    "caches": "cache",
-    "axes": "axis",
     **{word + "es": word + "is" for word in word_set("analys diagnos prognos cris hypothes synthes")},
 }
 _UNCHANGED = word_set(
@@ -113,3 +96,34 @@ def joined(words: Iterable[str]) -> str:
 @lru_cache(maxsize=16_384)
 def _joined(words: tuple[str, ...]) -> str:
     return "".join(map(singular, words))
+
+
+NOBODY = word_set("nobody nothing none noone anybody anyone anything")
+_DENIALS = NOBODY | word_set(
+    "not no never without cannot lacking lack missing except excluding hasn't haven't isn't aren't wasn't "
+    "weren't doesn't don't didn't can't unless"
+)
+_STILL = word_set("still yet waiting awaiting remaining left")
+_LEFT_OUT = word_set("excluded omitted ignored skipped hidden excepted")
+_REACH = 4  # words between a denial and what it denies: "have not yet been paid"
+
+
+def is_denied(words: Sequence[str], at: int) -> bool:
+    """Of the word at this place in a clause."""
+    before = words[max(0, at - _REACH) : at]
+    if any(word in _DENIALS for word in before):
+        return True
+    if "to" in before and any(word in _STILL for word in before):  # "still to be met"
+        return True
+    after = words[at + 1 : at + 1 + _REACH]
+    if NOBODY & {*after[:2]}:  # "attached to nothing"
+        return True
+    return any(word in _LEFT_OUT for word in after) or {"left", "out"} <= {*after}
+
+
+def without_denial(word: str) -> str | None:
+    """`unpaid` → paid; None where nothing is denied by the word itself."""
+    for prefix in ("un", "non", "dis"):
+        if word.startswith(prefix) and len(word) > len(prefix) + 3:
+            return word[len(prefix) :]
+    return None

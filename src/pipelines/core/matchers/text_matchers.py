@@ -32,7 +32,7 @@ def nearest_number(wanted: Any, actual: Json) -> Json:
 
 
 def day_holds(wanted: Any, actual: Json) -> bool:
-    asked = _asked(wanted)
+    asked = _as_day_matcher(wanted)
     day = parse_day(asked["day"], _today(asked))
     if day is None:
         raise CannotMatch(f"`$date` {asked['day']} is relative to today, and the run's date is not known")
@@ -41,7 +41,7 @@ def day_holds(wanted: Any, actual: Json) -> bool:
 
 def nearest_day(wanted: Any, actual: Json) -> Json:
     """The day that a text names, in ISO form: the one asked for if it can be that, else its first."""
-    asked = _asked(wanted)
+    asked = _as_day_matcher(wanted)
     day = parse_day(asked["day"], _today(asked))
     found = _days(asked, actual)
     if day is not None and any(one.names(day) for one in found):
@@ -91,7 +91,7 @@ def _dated(expected: Json, today: str) -> Json:
     below = {key: _dated(item, today) for key, item in expected.items()}
     wanted = expected.get("$date")
     if isinstance(wanted, str | dict):
-        below["$date"] = {"today": today} | _asked(wanted)
+        below["$date"] = {"today": today} | _as_day_matcher(wanted)
     return below
 
 
@@ -114,7 +114,7 @@ def _away(wanted: Any, value: Decimal) -> Decimal:
     return max(below, above, Decimal(0))
 
 
-def _asked(wanted: Any) -> Any:
+def _as_day_matcher(wanted: Any) -> Any:
     return {"day": wanted} if isinstance(wanted, str) else wanted
 
 

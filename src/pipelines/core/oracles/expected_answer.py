@@ -33,7 +33,7 @@ class ExpectedValue:
     expected: Json  # a literal or a matcher
     only_final: bool = False  # the last turn has to give it
 
-    def told(self) -> str:
+    def describe(self) -> str:
         return f"The {'final response' if self.only_final else 'answer'}'s {self.name}"
 
 

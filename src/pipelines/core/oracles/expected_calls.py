@@ -37,7 +37,7 @@ class ExpectedCall:
             return False
         return self.arguments is None or matches(self.arguments, row.arguments)
 
-    def told(self) -> str:
+    def describe(self) -> str:
         tool = "any tool" if self.tool == ANY_TOOL else self.tool
         return f"{tool} with {format_value(self.arguments)}" if self.arguments else tool
 

@@ -2,8 +2,8 @@
 
 import re
 
+from pipelines.core.english.words import word_set
 from pipelines.core.persona.talk import USER, Talk
-from pipelines.core.simulation.reading.words import word_set
 from pipelines.core.verdict.words.speech import sentences
 
 _OFFERS = re.compile(

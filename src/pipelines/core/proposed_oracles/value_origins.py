@@ -64,7 +64,7 @@ class Origins:
             return False
         words = set(_words(value))
         is_name = _is_token(value) or not any(map(str.isalpha, value))
-        if is_name or words <= self._asked_words:
+        if is_name or words <= self._request_words:
             return False
         return value.casefold() not in self._before and value not in self._choices
 
@@ -124,16 +124,16 @@ class Origins:
         return frozenset(found)
 
     @cached_property
-    def _asked(self) -> str:
+    def _request_text(self) -> str:
         return "\n".join((self.evidence.user_instruction, *self.evidence.later_user_turns))
 
     @cached_property
-    def _asked_words(self) -> frozenset[str]:
-        return frozenset(_words(self._asked))
+    def _request_words(self) -> frozenset[str]:
+        return frozenset(_words(self._request_text))
 
     @cached_property
     def _asked_ids(self) -> frozenset[str]:
-        return frozenset(id_tokens(self._asked))
+        return frozenset(id_tokens(self._request_text))
 
     @cached_property
     def _choices(self) -> frozenset[str]:

@@ -5,13 +5,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pipelines.core.agents.transcript import MAX_MESSAGES, MalformedMessage, Message, Role, TranscriptCall
-from pipelines.core.recordings.entries import CallOutcome, Entry, as_arguments, assemble, reply_value
+from pipelines.core.recordings.entries import CallOutcome, Entry, as_arguments, assemble
 from pipelines.core.recordings.messages_form import NO_USER
 from pipelines.core.recordings.moments import format_moment
 from pipelines.core.recordings.recorded_run import RecordedRun, TaskName, inside
 from pipelines.core.text.authored import kind
 from pipelines.core.text.json_text import Json, JsonObject, dumps, pointer
 from pipelines.core.text.problems import Problem
+from pipelines.core.tools.mcp_answers import decode_text
 from pipelines.core.tools.trace_row import OUTCOME_UNKNOWN
 from pipelines.wire.names import MODEL_CALL, Source, TraceEventType
 
@@ -155,7 +156,7 @@ def _outcome(content: str, extra: JsonObject) -> CallOutcome | None:
     is_ours = isinstance(source, str) and source in tuple(Source)
     latency, actor = extra.get("latency_ms"), extra.get("actor_id")
     return CallOutcome(
-        response=reply_value(content),
+        response=decode_text(content),
         http_status=status if isinstance(status, int) else None,
         source=source if is_ours and isinstance(source, str) else Source.PASSTHROUGH,
         error_code=code if is_ours and isinstance(code, str) else None,

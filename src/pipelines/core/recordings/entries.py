@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pipelines.core.agents.agent_response_schema import MAX_FINAL_RESPONSE
 from pipelines.core.agents.transcript import Message, TranscriptCall
-from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, dumps, loads
+from pipelines.core.text.json_text import Json, JsonObject, dumps
 from pipelines.core.tools.trace_row import OUTCOME_UNKNOWN, TOOL_CALL, TraceRow
 from pipelines.wire.names import Source, TraceEventType
 
@@ -90,16 +90,6 @@ def sorted_by_time(entries: Sequence[Entry]) -> Iterator[Entry]:
         yield entry._replace(at=latest)
 
 
-def reply_value(content: str) -> Json:
-    """What a tool answered: JSON where the text is an object or an array, otherwise the text."""
-    if content.lstrip()[:1] not in ("{", "["):
-        return content
-    try:
-        return loads(content)
-    except InvalidJson:
-        return content
-
-
 def as_arguments(value: Json) -> JsonObject | str:
     """The arguments of a call; as text where they are no object."""
     if value is None or value == "":
@@ -119,7 +109,7 @@ def is_error_reply(response: Json) -> bool:
 
 
 def event_row(sequence: int, kind: str, payload: JsonObject, at: str) -> TraceRow:
-    return _blank(sequence, kind)._replace(occurred_at=at, payload=dumps(payload).decode())
+    return TraceRow(0, sequence, kind, occurred_at=at, payload=dumps(payload).decode())
 
 
 def _rows(entry: Entry, numbers: Iterator[int]) -> Iterator[TraceRow]:
@@ -132,8 +122,13 @@ def _rows(entry: Entry, numbers: Iterator[int]) -> Iterator[TraceRow]:
 
 def _call_row(sequence: int, call: TranscriptCall, outcome: CallOutcome | None, at: str) -> TraceRow:
     arguments = dumps(call.arguments).decode() if isinstance(call.arguments, dict) else None
-    row = _blank(sequence, TOOL_CALL)._replace(
-        tool_name=call.name.replace("\0", "\ufffd"), arguments=arguments, occurred_at=at
+    row = TraceRow(
+        0,
+        sequence,
+        TOOL_CALL,
+        tool_name=call.name.replace("\0", "\ufffd"),
+        arguments=arguments,
+        occurred_at=at,
     )
     if outcome is None:  # nobody may hold it against the agent that a reply was not recorded
         return row._replace(source=Source.TRANSPORT_ERROR.value, error_code=OUTCOME_UNKNOWN)
@@ -150,10 +145,6 @@ def _call_row(sequence: int, call: TranscriptCall, outcome: CallOutcome | None, 
 def _infer_status(outcome: CallOutcome) -> int:
     is_error = outcome.is_error if outcome.is_error is not None else is_error_reply(outcome.response)
     return FAILED_STATUS if is_error else WORKED_STATUS
-
-
-def _blank(sequence: int, kind: str) -> TraceRow:
-    return TraceRow(0, sequence, kind, *[None] * (len(TraceRow._fields) - 3))  # type: ignore[arg-type]
 
 
 def _notes(entries: Sequence[Entry]) -> Iterator[str]:

@@ -164,14 +164,12 @@ def _row_problems(row: Any, path: str) -> Iterator[Problem]:
 
 
 def _row(row: Any, sequence: int) -> TraceRow:
-    known = {name: row.get(name) for name in TraceRow._fields if name in row}
+    known: dict[str, Any] = {name: row.get(name) for name in TraceRow._fields if name in row}
     texts = {name: _json_text(row.get(name)) for name in _VALUES}
     validation = row.get("validation")
     is_ok = validation.get("ok") if isinstance(validation, dict) else None
-    blank: dict[str, Any] = dict.fromkeys(TraceRow._fields)
     return TraceRow(
-        **blank
-        | known
+        **known
         | texts
         | {
             "run_id": 0,

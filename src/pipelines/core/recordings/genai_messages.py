@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from pipelines.core.agents.transcript import Message, Role, TranscriptCall, read_messages
-from pipelines.core.recordings.entries import as_arguments, reply_value
+from pipelines.core.recordings.entries import as_arguments
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads
+from pipelines.core.tools.mcp_answers import decode_text
 
 INPUT, OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
 INSTRUCTIONS = "gen_ai.system_instructions"
@@ -72,7 +73,7 @@ def _read_messages(value: Json) -> Iterator[MessageWithReplies]:
         for message in messages:
             id = message.tool_call_id
             yield MessageWithReplies(
-                message, (Reply(id, reply_value(message.text())),) if id is not None else ()
+                message, (Reply(id, decode_text(message.text())),) if id is not None else ()
             )
         return
     role = _ROLES.get(str(value.get("role")))
@@ -98,7 +99,7 @@ def _calls(parts: list[Json]) -> Iterator[TranscriptCall]:
             continue
         id, name, arguments = part.get("id"), part.get("name"), part.get("arguments")
         if isinstance(name, str) and name:
-            given = reply_value(arguments) if isinstance(arguments, str) else arguments
+            given = decode_text(arguments) if isinstance(arguments, str) else arguments
             yield TranscriptCall(
                 id=id if isinstance(id, str) else "", name=name, arguments=as_arguments(given)
             )
@@ -108,5 +109,5 @@ def _replies(parts: list[Json]) -> Iterator[Reply]:
     for part in parts:
         if isinstance(part, dict) and part.get("type") == "tool_call_response":
             id, response = part.get("id"), part.get("response", part.get("result"))
-            told = reply_value(response) if isinstance(response, str) else response
+            told = decode_text(response) if isinstance(response, str) else response
             yield Reply(id if isinstance(id, str) else "", told)

@@ -48,7 +48,7 @@ def import_parts(data: bytes) -> Iterator[bytes]:
     rows, recording = _rows(fields), _recording(fields)
     if not problems:
         yield from (dumps(run.as_json()) for run in recording.runs)
-        head["told"] = recording.told()
+        head["told"] = recording.summary()
         if rows is None and head["dataset_id"] is None:
             rows, head["task_of"] = _own_tasks(recording, problems)
     yield dumps({"rows": rows})

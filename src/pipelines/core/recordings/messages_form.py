@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from pipelines.core.agents.transcript import Message, read_messages
-from pipelines.core.recordings.entries import CallOutcome, Entry, assemble, reply_value
+from pipelines.core.recordings.entries import CallOutcome, Entry, assemble
 from pipelines.core.recordings.recorded_run import RecordedRun, inside
 from pipelines.core.text.json_text import Json, JsonObject, pointer
 from pipelines.core.text.problems import Problem
+from pipelines.core.tools.mcp_answers import decode_text
 
 NO_USER = "has no user message, so the request is not known"
 
@@ -87,4 +88,4 @@ def _outcome(message: Message, raw: Json) -> CallOutcome:
     beside: JsonObject = raw if isinstance(raw, dict) else {}
     told = beside.get("is_error", beside.get("status"))
     is_error = True if told is True or told == "error" else None
-    return CallOutcome(reply_value(message.text()), None, is_error)
+    return CallOutcome(decode_text(message.text()), None, is_error)

@@ -40,7 +40,7 @@ TASK_FIELDS = ("task", "task_key", "key", "task_id", "row_number", "row")
 class Recording:
     runs: tuple[RecordedRun, ...]
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """`3 runs of OpenAI-style messages`: what was recognised."""
         counts: dict[Format, int] = {}
         for run in self.runs:

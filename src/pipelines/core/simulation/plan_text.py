@@ -1,12 +1,12 @@
 """Plans as files: YAML (or JSON), one plan per tool; problems carry their lines, and plans print readably."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from pipelines.core.simulation.language import Origin, Plan, parse_plan
+from pipelines.core.simulation.language import Plan, parse_plan
 from pipelines.core.text.json_text import Json, pointer
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.core.text.yaml_text import YamlText, as_yaml, entries_as_yaml, has_odd_brackets, read_yaml
+from pipelines.core.text.yaml_text import YamlText, as_yaml, has_odd_brackets, read_yaml
 
 MAX_TEXT_BYTES = 1 << 20
 
@@ -26,32 +26,16 @@ class PlansText:
 def parse_plans_text(
     text: str,
     *,
-    origin: Origin = "authored",
-    argument_names: Mapping[str, Collection[str]] | None = None,
-    entity_types: Collection[str] | None = None,
     tool_names: Collection[str] | None = None,
 ) -> dict[str, Plan]:
-    """The plans of a file `{tool_name: [steps]}`, or Refused with all problems and their lines.
-
-    With `argument_names` (the arguments of each tool), plans for tools that are not there are problems too.
-    """
+    """The plans of a file `{tool_name: [steps]}`, or Refused with all problems and their lines."""
     read = read_plans_text(text)
     plans: dict[str, Plan] = {}
     problems: list[Problem] = []
     for tool, body in read.bodies.items():
         at = pointer([tool])
-        if argument_names is not None and tool not in argument_names:
-            problems.append(Problem(path=at, message=f"there is no tool `{tool}`"))
-        arguments = None if argument_names is None else argument_names.get(tool)
         try:
-            plans[tool] = parse_plan(
-                body,
-                origin=origin,
-                path=at,
-                argument_names=arguments,
-                entity_types=entity_types,
-                tool_names=argument_names if tool_names is None else tool_names,
-            )
+            plans[tool] = parse_plan(body, origin="authored", path=at, tool_names=tool_names)
         except Refused as refused:
             problems.extend(refused.problems)
     if problems:
@@ -73,11 +57,6 @@ def _key_complaint(key: str) -> tuple[str, str] | None:
     if not has_odd_brackets(key):
         return None
     return f"`{key}` is only part of an expression", "put an expression with a comma inside {…} in quotes"
-
-
-def plans_as_yaml(bodies: Mapping[str, Json]) -> str:
-    """A whole file of plans, one after the other with a line between."""
-    return entries_as_yaml(bodies)
 
 
 def plan_as_yaml(body: Json) -> str:

@@ -53,7 +53,7 @@ def shown_sentences(
             continue
         wants = reading.stop is not None and left > 0 and may_read()
         left -= wants
-        shown = found[reading.sentence] = _shown(reading, simulator, numbers, suggest=wants)
+        shown = found[reading.sentence] = _sentence_json(reading, simulator, numbers, suggest=wants)
         if reading.rules and by_calls > 0 and may_read():
             by_calls -= 1
             made = [*rule_examples(reading.rules, simulator, now=now, may_read=may_read)]
@@ -62,7 +62,7 @@ def shown_sentences(
     return [*found.values()]
 
 
-def _shown(
+def _sentence_json(
     reading: Reading, simulator: PlannedSimulator, numbers: Iterable[int], *, suggest: bool
 ) -> JsonObject:
     book, sentence = simulator.rule_book, reading.sentence
@@ -118,7 +118,7 @@ def shown_findings(simulator: PlannedSimulator) -> list[JsonObject]:
         {
             "kind": one.kind.value,
             "rules": [*one.rules],
-            "says": book.told(one),
+            "says": book.finding_text(one),
             "sentence": book.rules[one.rules[0] - 1].sentence,
         }
         for one in book.findings

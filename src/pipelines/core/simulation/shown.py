@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection
 
 from pipelines.core.simulation.build import PlannedSimulator, ToolPlan
-from pipelines.core.simulation.domain.hints import hint_sentences
+from pipelines.core.simulation.domain.side import hint_sentences
 from pipelines.core.simulation.guesses import guess_of, refusal_notes
 from pipelines.core.simulation.sentences import MOST_SHOWN_BY_CALLS, shown_findings, shown_sentences
 from pipelines.core.text.json_text import Json, JsonObject
@@ -22,7 +22,7 @@ def shown_plans(
     each sentence of the behaviour text is read, and what is wrong with the rules.
     """
     wanted = simulator.tools if only is None else only
-    items: list[Json] = [_shown(simulator.tools[name], simulator.plan_of(name)) for name in wanted]
+    items: list[Json] = [_tool_json(simulator.tools[name], simulator.plan_of(name)) for name in wanted]
     not_understood: list[Json] = list(simulator.not_understood)
     uniform: list[Json] = [f"{sentence} ({how})" for sentence, how in simulator.uniform.items()]
     most = MOST_SHOWN_BY_CALLS if with_examples else 0
@@ -36,7 +36,7 @@ def shown_plans(
     }
 
 
-def _shown(tool: Tool, found: ToolPlan) -> JsonObject:
+def _tool_json(tool: Tool, found: ToolPlan) -> JsonObject:
     guess = guess_of(tool, found)
     return {
         "tool": tool.name,

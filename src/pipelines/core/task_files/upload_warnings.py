@@ -85,7 +85,7 @@ def plan_warnings(
     reading = _PlanReader(tools or (), ledger_schema, may_read, rules)
     for row, seed in enumerate(seeds if tools else (), 1):
         reading.row(row, seed)
-    return reading.told()
+    return reading.warnings()
 
 
 class _PlanReader:
@@ -159,7 +159,7 @@ class _PlanReader:
             *_typed_warnings(row, [one for one in found if one.is_typed], simulator),
         ]
 
-    def told(self) -> PlanWarnings:
+    def warnings(self) -> PlanWarnings:
         others = [*self._found, *guesses_over(self._of_types.values(), self._tools)]
         unread: list[Problem] = []
         if self._unread:
@@ -194,7 +194,7 @@ def _finding_warnings(row: int, simulator: PlannedSimulator) -> list[Problem]:
         return []
     is_told = {*simulator.not_applied, *book.uniform}
     found = [one for one in book.findings if book.rules[one.rules[0] - 1].sentence not in is_told]
-    return [_behavior_warning(row, book.told(one)) for one in found]
+    return [_behavior_warning(row, book.finding_text(one)) for one in found]
 
 
 def _rule_warning(row: int, message: str) -> Problem:

@@ -37,7 +37,7 @@ def rule_warnings(
     for row, seed in enumerate(seeds if tools else (), 1):
         if seed.rules or rules:
             checking.row(row, seed)
-    return checking.told()
+    return checking.problems()
 
 
 class _RuleChecker:
@@ -76,7 +76,7 @@ class _RuleChecker:
             self._checked[key] = self._own_problems(own, seed.rules, make)
         self._found += (_in_row(row, problem) for problem in self._checked[key])
 
-    def told(self) -> list[Problem]:
+    def problems(self) -> list[Problem]:
         of_agent = [_in_row(self._first, one) for one in (self._of_agent or {}).values()]
         if not self._unread:
             return [*of_agent, *self._found]

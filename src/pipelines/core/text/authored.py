@@ -163,7 +163,7 @@ class Fields:
             return default
         within = f"from {least} to {most}" if most is not None else f"of {least} or more"
         if isinstance(value, bool) or not isinstance(value, int):
-            self.refuse(key, f"`{key}` must be a whole number {within}, not {_shown(value)}")
+            self.refuse(key, f"`{key}` must be a whole number {within}, not {_value_or_kind(value)}")
         elif value < least or (most is not None and value > most):
             self.refuse(key, f"`{key}` must be a whole number {within}, not {value}")
         else:
@@ -206,5 +206,5 @@ def _loose(name: str) -> str:
     return name.casefold().replace("_", "").replace("-", "").replace(" ", "")
 
 
-def _shown(value: Json) -> str:
+def _value_or_kind(value: Json) -> str:
     return str(value) if isinstance(value, float) else kind(value)

@@ -42,10 +42,6 @@ def records_of(text: str, separator: str = COMMA) -> Iterator[list[str]]:
         record = []
 
 
-def read_records(text: str, separator: str = COMMA) -> list[list[str]]:
-    return list(records_of(text, separator))
-
-
 def _read_cell(text: str, at: int, separator: str, row: int) -> tuple[str, int]:
     found = _cell(separator).match(text, at)
     assert found is not None, "the unquoted form matches the empty text"

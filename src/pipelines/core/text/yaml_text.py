@@ -173,7 +173,7 @@ def _entry(key: str, value: Json, indent: int) -> str:
         return _long_entry(name, value, indent)
     head = f"{' ' * indent}{name}:"
     if _fits(value, len(head)):
-        return f"{head} {_shown(value)}\n"
+        return f"{head} {_scalar_text(value)}\n"
     # Lists stand level with their key, as people write steps.
     return f"{head}\n{_block(value, indent if isinstance(value, list) else indent + 2)}"
 
@@ -181,13 +181,13 @@ def _entry(key: str, value: Json, indent: int) -> str:
 def _long_entry(name: str, value: Json, indent: int) -> str:
     """YAML looks for the colon of a key in its first 1,024 characters: a longer key is marked as one."""
     margin = " " * indent
-    below = f" {_shown(value)}\n" if _fits(value, indent + 1) else f"\n{_block(value, indent + 2)}"
+    below = f" {_scalar_text(value)}\n" if _fits(value, indent + 1) else f"\n{_block(value, indent + 2)}"
     return f"{margin}? {name}\n{margin}:{below}"
 
 
 def _element(value: Json, indent: int) -> str:
     if _fits(value, indent + 2) and not _is_step(value):
-        return f"{' ' * indent}- {_shown(value)}\n"
+        return f"{' ' * indent}- {_scalar_text(value)}\n"
     return f"{' ' * indent}- {_block(value, indent + 2).lstrip(' ')}"
 
 
@@ -204,7 +204,7 @@ def _fits(value: Json, column: int) -> bool:
     return column + 1 + len(_inline(value)) <= MAX_COLUMNS
 
 
-def _shown(value: Json) -> str:
+def _scalar_text(value: Json) -> str:
     return _text(value, is_inline=False) if isinstance(value, str) else _inline(value)
 
 

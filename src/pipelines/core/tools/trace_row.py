@@ -27,22 +27,23 @@ class TraceRow(NamedTuple):
     run_id: int
     sequence: int  # 1, 2, 3 … without a gap
     kind: str  # tool_call, or one of the trace event types
-    tool_name: str | None
-    source: str | None
-    http_status: int | None
-    error_code: str | None  # our own code, when the call was refused or could not be answered
-    matched_rule_index: int | None
-    latency_ms: float | None
-    actor_id: str | None
-    idempotency_key: str | None
-    occurred_at: str
-    arguments: str | None
-    response: str | None
-    updates: str | None
-    validation: str | None
-    payload: str | None  # of a trace event: what the agent sent
-    call_number: int | None  # among the calls that reached the failure rules; None for what did not
-    is_valid: int | None  # 0 where the reply failed its check, 1 or ON_SECOND_TRY where not; None: none was
+    tool_name: str | None = None
+    source: str | None = None
+    http_status: int | None = None
+    error_code: str | None = None  # our own code, when the call was refused or could not be answered
+    matched_rule_index: int | None = None
+    latency_ms: float | None = None
+    actor_id: str | None = None
+    idempotency_key: str | None = None
+    occurred_at: str = ""
+    arguments: str | None = None
+    response: str | None = None
+    updates: str | None = None
+    validation: str | None = None
+    payload: str | None = None  # of a trace event: what the agent sent
+    call_number: int | None = None  # among the calls that reached the failure rules; None for what did not
+    #: 0 where the reply failed its check, 1 or ON_SECOND_TRY where not; None: none was.
+    is_valid: int | None = None
     client: str | None = None  # the MCP client that called, as it calls itself
     matched_rule: str | None = None  # which rule of its plan answered, in words; the agent is not told
 

@@ -195,5 +195,5 @@ def _nearest_statement(expected: Json, text: str, now: str | None) -> str | None
 
 
 def _broken_finding(value: ExpectedValue, but: str) -> Finding:
-    says = f"{value.told()} should {expectation_text(value.expected)}, {but}."
+    says = f"{value.describe()} should {expectation_text(value.expected)}, {but}."
     return broken(CHECK, FailureMode.INCOMPLETE, says)

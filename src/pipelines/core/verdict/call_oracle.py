@@ -5,7 +5,6 @@ from pipelines.core.oracles.expected_calls import CHECK, ExpectedCall, ExpectedC
 from pipelines.core.oracles.paths import path_text
 from pipelines.core.oracles.trace import EvidenceRow
 from pipelines.core.oracles.wording import calls_text, expectation_text, format_value, join_words, times
-from pipelines.core.text.json_text import Json
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.verdict import FailureMode, Finding, broken, held
 
@@ -35,23 +34,23 @@ def is_vacuous(expected: ExpectedCalls) -> bool:
 
 
 def _called_finding(call: ExpectedCall, row: EvidenceRow) -> Finding:
-    return held(CHECK, f"{call.told()} was called, as expected, in call {row.sequence}.", [row.sequence])
+    return held(CHECK, f"{call.describe()} was called, as expected, in call {row.sequence}.", [row.sequence])
 
 
 def _missing_finding(call: ExpectedCall, rows: tuple[EvidenceRow, ...]) -> Finding:
     named = [row for row in rows if call.names(row)]
     sequences = [row.sequence for row in named]
     if not named:
-        says = f"{call.told()} should have been called, but was not."
+        says = f"{call.describe()} should have been called, but was not."
         return broken(CHECK, FailureMode.INCOMPLETE, says)
     worked = [row for row in named if row.succeeded or not call.only_successful]
     if not worked:
-        says = f"{call.told()} should have been called, but {calls_text(named)} did not succeed."
+        says = f"{call.describe()} should have been called, but {calls_text(named)} did not succeed."
         return broken(CHECK, FailureMode.INCOMPLETE, says, sequences)
     if any(call.covers(row) for row in worked):
-        says = f"{call.told()} should have been called more often than it was."
+        says = f"{call.describe()} should have been called more often than it was."
         return broken(CHECK, FailureMode.INCOMPLETE, says, sequences)
-    says = f"{call.told()} should have been called, but {_nearest_call(call, worked)}."
+    says = f"{call.describe()} should have been called, but {_nearest_call(call, worked)}."
     return broken(CHECK, FailureMode.WRONG_ACTION, says, sequences)
 
 
@@ -72,24 +71,17 @@ def _nearest_call(call: ExpectedCall, rows: list[EvidenceRow]) -> str:
 def _count_finding(call: ExpectedCall, rows: tuple[EvidenceRow, ...]) -> Finding:
     hits = [row.sequence for row in rows if call.covers(row)]
     if matches(call.count, len(hits)):
-        return held(CHECK, f"{call.told()} was called {times(len(hits))}, as expected.", hits)
+        return held(CHECK, f"{call.describe()} was called {times(len(hits))}, as expected.", hits)
     wanted = (
         f"exactly {times(call.count)}"
         if isinstance(call.count, int)
         else expectation_text(call.count)[3:] + " times"
     )
-    says = f"{call.told()} should have been called {wanted}, but was called {times(len(hits))}."
+    says = f"{call.describe()} should have been called {wanted}, but was called {times(len(hits))}."
     least = call.count.get("$gte", 0) if isinstance(call.count, dict) else call.count
     is_short = isinstance(least, (int, float)) and len(hits) < least
     mode = FailureMode.INCOMPLETE if is_short else FailureMode.WRONG_ACTION
     return broken(CHECK, mode, says, hits)
-
-
-def _range(count: Json) -> str:
-    if not isinstance(count, dict):
-        return f"exactly {times(count)}" if isinstance(count, int) else format_value(count)
-    words = {"$gte": "at least", "$lte": "at most"}
-    return " and ".join(f"{words[name]} {format_value(limit)}" for name, limit in count.items()) + " times"
 
 
 def _order_finding(must: tuple[ExpectedCall, ...], rows: tuple[EvidenceRow, ...]) -> Finding:
@@ -100,15 +92,15 @@ def _order_finding(must: tuple[ExpectedCall, ...], rows: tuple[EvidenceRow, ...]
         later = [index for index, row in enumerate(rows) if index > at and call.covers(row)]
         if not later:
             sequences = [row.sequence for row in rows if any(one.covers(row) for one in must)]
-            says = f"The calls came in another order than expected: {call.told()} should follow {before}."
+            says = f"The calls came in another order than expected: {call.describe()} should follow {before}."
             return broken(CHECK, FailureMode.WRONG_ACTION, says, sequences)
-        at, before = later[0], call.told()
+        at, before = later[0], call.describe()
     return held(CHECK, "The calls came in the expected order.")
 
 
 def _forbidden_finding(call: ExpectedCall, rows: tuple[EvidenceRow, ...]) -> Finding:
     hits = [row for row in rows if call.covers(row)]
     if not hits:
-        return held(CHECK, f"{call.told()} was not called, as expected.")
-    says = f"{call.told()} must not be called, but was in {calls_text(hits)}."
+        return held(CHECK, f"{call.describe()} was not called, as expected.")
+    says = f"{call.describe()} must not be called, but was in {calls_text(hits)}."
     return broken(CHECK, FailureMode.WRONG_ACTION, says, [row.sequence for row in hits])

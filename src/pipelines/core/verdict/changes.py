@@ -26,7 +26,7 @@ class Change(NamedTuple):
     def is_added_entity(self) -> bool:
         return len(self.path) == 2 and self.before is MISSING
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """`order.4521.status changed from "paid" to "cancelled" in call 5 (cancel_order)`."""
         where, by = path_text(self.path), calls_text(self.rows)
         if self.before is MISSING:

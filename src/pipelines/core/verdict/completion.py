@@ -22,7 +22,7 @@ def no_change_finding(evidence: RunEvidence) -> Finding:
     made = changes(evidence)
     if not made:
         return held(NO_CHANGE, "Nothing changed, as expected.")
-    told = join_words([change.told() for change in made])
+    told = join_words([change.describe() for change in made])
     rows = [row.sequence for change in made for row in change.rows]
     return broken(NO_CHANGE, FailureMode.WRONG_ACTION, f"Nothing should change, but {told}.", rows)
 

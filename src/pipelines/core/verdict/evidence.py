@@ -7,7 +7,7 @@ from functools import cached_property
 from pipelines.core.ledger.ledger import Ledger, SetFlag, World, fold
 from pipelines.core.oracles.trace import EntityUpdate
 from pipelines.core.oracles.trace import EvidenceRow as EvidenceRow
-from pipelines.core.simulation.reading.words import read_tool_name
+from pipelines.core.simulation.domain.tool_names import read_tool_name
 from pipelines.core.tasks.rubric_lines import RubricLine
 from pipelines.core.tasks.seed import Seed, TrackedConstraint
 from pipelines.core.text.json_text import Json

@@ -93,7 +93,7 @@ def _calls(calls: ExpectedCalls) -> Iterator[str]:
 
 
 def _call_text(call: ExpectedCall) -> str:
-    told = call.told()
+    told = call.describe()
     return told[0].upper() + told[1:] if call.tool == "*" else told
 
 
@@ -115,7 +115,7 @@ def _success_text(call: ExpectedCall) -> str:
 
 def _answer(answer: ExpectedAnswer) -> Iterator[str]:
     for value in answer.values:
-        yield f"{value.told()} should {expectation_text(value.expected)}."
+        yield f"{value.describe()} should {expectation_text(value.expected)}."
 
 
 def _constraint(constraint: TrackedConstraint) -> Iterator[str]:

@@ -90,7 +90,7 @@ def _unchanged(path: Path, evidence: RunEvidence, made: list[Change]) -> Finding
     hits = [change for change in made if _related(path, change.path)]
     if not hits:
         return held(CHECK, f"{where} is unchanged, as expected.")
-    told = join_words([change.told() for change in hits])
+    told = join_words([change.describe() for change in hits])
     rows = [row.sequence for change in hits for row in change.rows]
     return broken(CHECK, FailureMode.WRONG_ACTION, f"{where} should stay as it was, but {told}.", rows)
 
@@ -131,7 +131,7 @@ def _new_entities(new: NewEntities, expected: ExpectedState, made: list[Change])
             says = f"A new {new.entity_type}{_fields_text(wanted)} should have been added, but none was."
             yield broken(CHECK, FailureMode.INCOMPLETE, says)
     for change in spare:
-        says = f"{change.told()}, which is more than the {len(new.expected)} expected."
+        says = f"{change.describe()}, which is more than the {len(new.expected)} expected."
         yield broken(CHECK, FailureMode.WRONG_ACTION, says, _rows(change))
     if not new.expected and not spare:
         yield held(CHECK, f"No {new.entity_type} was added, as expected.")
@@ -149,7 +149,7 @@ def _unlike_finding(near: Change, wanted: Json) -> Finding:
             for x in missed
         ]
     )
-    says = f"{near.told()}, but not as expected: {wrong}."
+    says = f"{near.describe()}, but not as expected: {wrong}."
     return broken(CHECK, FailureMode.WRONG_ACTION, says, _rows(near))
 
 
@@ -192,11 +192,13 @@ def _collateral(expected: ExpectedState, made: list[Change], noted: list[Change]
         if noted:
             says += (
                 " Not counted, because the call only stored an argument: "
-                f"{join_words([c.told() for c in noted])}."
+                f"{join_words([c.describe() for c in noted])}."
             )
         return [held(COLLATERAL, says)]
     found = [
-        broken(COLLATERAL, FailureMode.WRONG_ACTION, f"{c.told()}, which the task does not allow.", _rows(c))
+        broken(
+            COLLATERAL, FailureMode.WRONG_ACTION, f"{c.describe()}, which the task does not allow.", _rows(c)
+        )
         for c in damage[:MOST_CHANGES]
     ]
     rest = damage[MOST_CHANGES:]

@@ -23,7 +23,7 @@ from pipelines.storage.accounts.keys import hash_of
 from pipelines.storage.agents.agents import Agent, agent_by_id
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.database import WORKS_FOR
-from pipelines.storage.runs import batches, runs
+from pipelines.storage.runs import batches, runs, workers
 from pipelines.storage.runs.batches import Batch
 from pipelines.storage.runs.runs import Run
 from pipelines.wire.errors import StorageUnavailable
@@ -123,7 +123,7 @@ class BatchRunner:
         now = self._platform.now()
         with suppress(StorageUnavailable):
             await self._platform.database.write(
-                lambda connection: batches.leave(connection, worker=self._worker, now=now)
+                lambda connection: workers.leave(connection, worker=self._worker, now=now)
             )
         await self._shards.stop()
 
@@ -250,7 +250,7 @@ class BatchRunner:
         run, lifetime_s = found
 
         def claim(connection: Connection) -> bool:
-            if self._beats is not None and not batches.is_listed(connection, worker=self._worker):
+            if self._beats is not None and not workers.is_listed(connection, worker=self._worker):
                 raise StorageUnavailable("other workers have declared this worker gone")
             return runs.claim_run(
                 connection,

@@ -13,6 +13,7 @@ from pipelines.core.recordings.states import with_changes
 from pipelines.core.text.json_text import JsonObject, dumps, loads_own, same
 from pipelines.core.tools.trace_row import TraceRow
 from pipelines.engine.batches.change_batch import remove_batch
+from pipelines.engine.find import task_in
 from pipelines.engine.platform import Platform
 from pipelines.engine.tasks.store_texts import store_texts
 from pipelines.processes.parts_in_file import PartsInFile
@@ -24,7 +25,7 @@ from pipelines.storage.runs.recorded_runs import NewRecordedRun
 from pipelines.storage.tasks import datasets, texts
 from pipelines.storage.tasks.datasets import Task
 from pipelines.storage.tasks.texts import SLICE_CHARACTERS, SLICE_ROWS, Text, named
-from pipelines.wire.errors import NotFound, StorageUnavailable
+from pipelines.wire.errors import StorageUnavailable
 
 ABANDONED = "The import was removed as abandoned while it was being stored; try again."
 _TEXT_COLUMNS = ("tool_name", "error_code", "actor_id", "client")
@@ -127,9 +128,7 @@ async def _prepare_runs(platform: Platform, new: NewImport, created: str) -> Asy
 
 
 def _task_and_world(connection: Connection, *, org_id: int, task_id: int) -> tuple[Task, JsonObject]:
-    task = datasets.task_by_id(connection, org_id=org_id, task_id=task_id)
-    if task is None:
-        raise NotFound(f"There is no task {task_id}.")
+    task = task_in(connection, org_id, task_id)
     return task, datasets.world_by_hash(connection, task.world_hash)
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from pipelines.engine.platform import Platform
 from pipelines.storage.database.connection import Connection
-from pipelines.storage.runs import batches
+from pipelines.storage.runs import workers
 
 log = logging.getLogger(__name__)
 BEATS = 5  # a worker that misses this many heartbeats is taken to be gone
@@ -41,7 +41,7 @@ class SilenceWatch:
         return [
             GoneWorker(worker, sign)
             for worker, (sign, looks) in self._looks.items()
-            if looks >= BEATS or sign == batches.LEFT
+            if looks >= BEATS or sign == workers.LEFT
         ]
 
 
@@ -94,7 +94,7 @@ class WorkerBeats:
     async def _enlist(self) -> None:
         now = self._platform.now()
         await self._platform.database.write_apart(
-            lambda connection: batches.enlist(connection, worker=self._worker, now=now)
+            lambda connection: workers.enlist(connection, worker=self._worker, now=now)
         )
         self._last_heard = self._steady()
 
@@ -103,8 +103,8 @@ class WorkerBeats:
         sent = self._platform.now()
 
         def beat(connection: Connection) -> dict[str, str] | None:
-            is_listed = batches.beat(connection, worker=self._worker, now=sent)
-            return batches.signs_of_workers(connection) if is_listed else None
+            is_listed = workers.beat(connection, worker=self._worker, now=sent)
+            return workers.signs_of_workers(connection) if is_listed else None
 
         signs = await self._platform.database.write_apart(beat)
         if signs is None:
@@ -120,9 +120,9 @@ class WorkerBeats:
         """Its runs end as interrupted, its shards start here; unless it was heard of, or another was faster.
         Should this one go, too, before it is done, another will."""
         now = self._platform.now()
-        mark = f"{batches.TAKEN} by {self._worker} {now}"
+        mark = f"{workers.TAKEN} by {self._worker} {now}"
         if await self._platform.database.write_apart(
-            lambda connection: batches.take_worker(
+            lambda connection: workers.take_worker(
                 connection, worker=gone.worker, sign=gone.sign, mark=mark, now=now
             )
         ):
@@ -135,7 +135,7 @@ class WorkerBeats:
         try:
             await self._take_over(worker)
             await self._platform.database.write_apart(
-                lambda connection: batches.forget_worker(connection, worker=worker, sign=mark)
+                lambda connection: workers.forget_worker(connection, worker=worker, sign=mark)
             )
         except Exception:  # its row stays as it is: whoever finds it unchanged takes it once more
             log.exception("worker %s could not take over from worker %s", self._worker, worker)

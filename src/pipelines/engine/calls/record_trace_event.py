@@ -30,22 +30,9 @@ async def record_trace_event(
         run_id=live.id,
         sequence=live.sequence + 1,
         kind=event_type,
-        tool_name=None,
-        source=None,
-        http_status=None,
-        error_code=None,
-        matched_rule_index=None,
-        latency_ms=None,
         actor_id=actor_id,
-        idempotency_key=None,
         occurred_at=timestamp(told) if told is not None else arrived,
-        arguments=None,
-        response=None,
-        updates=None,
-        validation=None,
         payload=dumps(payload).decode(),
-        call_number=None,
-        is_valid=None,
     )
     live.fold(row)
     live.unstored += 1

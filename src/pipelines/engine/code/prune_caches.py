@@ -33,10 +33,6 @@ class Pruned:
     folders: Sequence[Removed] = ()
     orphans: Sequence[code.Orphan] = field(default=())
 
-    @property
-    def freed_bytes(self) -> int:
-        return sum(one.bytes for one in self.folders) + sum(one.bytes for one in self.orphans)
-
 
 async def prune(database: Database, directories: Sequence[Path], limits: CacheLimits) -> Pruned:
     """Beside everything else: looking at files on a thread, parts one by one through the writer."""

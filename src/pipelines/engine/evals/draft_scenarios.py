@@ -13,13 +13,14 @@ from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.evals.edit_scenarios import check_scenario, head_of, new_scenario_id
 from pipelines.engine.evals.ingest_spans import masking_key
+from pipelines.engine.find import existing
 from pipelines.engine.platform import Platform
 from pipelines.processes.pool import Job, TookTooMuch
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.evals import drafts, eval_scenarios, spans
 from pipelines.storage.evals.drafts import StoredDraft
 from pipelines.storage.evals.spans import Place, Window
-from pipelines.wire.errors import BodyTooLarge, Conflict, NotFound
+from pipelines.wire.errors import BodyTooLarge, Conflict
 
 HOUR_NS = 3_600 * 10**9
 LOOKBACK_HOURS, MOST_LOOKBACK_HOURS = 168, 24 * 366
@@ -158,12 +159,8 @@ def _notes(wanted: DraftRequest, matched: Json, read: int) -> list[Json]:
 
 
 async def find_draft(platform: Platform, org_id: int, draft_id: str) -> StoredDraft:
-    draft = await platform.database.read(
-        lambda connection: drafts.draft_by_id(connection, org_id=org_id, draft_id=draft_id)
-    )
-    if draft is None:
-        raise NotFound(f"There is no draft {draft_id}.")
-    return draft
+    read = partial(drafts.draft_by_id, org_id=org_id, draft_id=draft_id)
+    return existing(await platform.database.read(read), f"draft {draft_id}")
 
 
 async def adopt_draft(platform: Platform, org_id: int, draft_id: str, corrections: JsonObject) -> JsonObject:

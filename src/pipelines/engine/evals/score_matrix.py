@@ -30,8 +30,9 @@ from pipelines.engine.platform import Platform
 from pipelines.processes.pool import Job, TookTooMuch
 from pipelines.storage.agents import agents
 from pipelines.storage.database.connection import Connection
-from pipelines.storage.evals import eval_scenarios, evals, review_marks
-from pipelines.storage.evals.evals import Matrix, ScoredRun, StoredOutput
+from pipelines.storage.evals import eval_outcomes, eval_scenarios, evals, review_marks
+from pipelines.storage.evals.eval_outcomes import ScoredRun, StoredOutput
+from pipelines.storage.evals.evals import Matrix
 from pipelines.storage.evals.review_marks import MarkKind
 from pipelines.storage.tasks.texts import SLICE_ROWS
 from pipelines.wire.errors import Conflict
@@ -99,10 +100,6 @@ class MatrixReports:
         key, parts = await self._parts(matrix)
         return key, _compose(_matrix_head(matrix, progress), parts)
 
-    async def report_text(self, org_id: int, matrix_id: str) -> str:
-        """All of it at once: of a large matrix this is large."""
-        return "".join([part async for part in await self.report(org_id, matrix_id)])
-
     async def _parts(self, matrix: Matrix) -> tuple[str, AsyncIterator[str]]:
         if matrix.status == "running":
             made = await self._report_of_running(matrix)
@@ -164,7 +161,7 @@ class MatrixReports:
             scored: Any = loads_own(scores)
             for start in range(0, len(scored), SLICE_ROWS):
                 some = [ScoredRun(*each) for each in scored[start : start + SLICE_ROWS]]
-                await database.write_part(partial(evals.set_scores, matrix_id=matrix_id, scored=some))
+                await database.write_part(partial(eval_outcomes.set_scores, matrix_id=matrix_id, scored=some))
         for number, body in enumerate(made.parts):
             add = partial(evals.add_report_part, matrix_id=matrix_id, report_key=made.key)
             await database.write_part(partial(add, number=number, body=body))
@@ -203,7 +200,12 @@ class MatrixReports:
         file.write(await read(partial(_errors_and_shared, matrix=matrix)))
         last = 0
         while outputs := await read(
-            partial(evals.outputs_of_matrix, matrix_id=matrix.matrix_id, limit=OUTPUTS_AT_ONCE, after_id=last)
+            partial(
+                eval_outcomes.outputs_of_matrix,
+                matrix_id=matrix.matrix_id,
+                limit=OUTPUTS_AT_ONCE,
+                after_id=last,
+            )
         ):
             file.write(b"".join(map(_output_line, outputs)))
             last = outputs[-1].run_id
@@ -251,7 +253,7 @@ def _key_of(connection: Connection, *, matrix: Matrix) -> str:
 
 
 def _head(connection: Connection, *, matrix: Matrix) -> bytes:
-    fingerprints: list[Json] = [*evals.fingerprints_of_matrix(connection, matrix_id=matrix.matrix_id)]
+    fingerprints: list[Json] = [*eval_outcomes.fingerprints_of_matrix(connection, matrix_id=matrix.matrix_id)]
     agent: JsonObject = {
         "id": matrix.agent_id,
         "name": _agent_name(connection, matrix),
@@ -262,7 +264,7 @@ def _head(connection: Connection, *, matrix: Matrix) -> bytes:
         {"agent": agent},
         [_shown_variation(connection, matrix.org_id, each) for each in _variations(matrix)],
         delivery=str(matrix.settings.get("delivery")),
-        addition_seen=evals.is_addition_seen(connection, matrix_id=matrix.matrix_id),
+        addition_seen=eval_outcomes.is_addition_seen(connection, matrix_id=matrix.matrix_id),
     )
 
 
@@ -304,11 +306,11 @@ def _scenario_rows(connection: Connection, *, matrix: Matrix, after_task: int) -
 
 def _errors_and_shared(connection: Connection, *, matrix: Matrix) -> bytes:
     """Errors of the cells; and baselines of other matrices that this one is compared with."""
-    errors = evals.errors_of_matrix(connection, matrix.batch_id)
+    errors = eval_outcomes.errors_of_matrix(connection, matrix.batch_id)
     lines = [error_line(each.scenario_id, each.variation, each.errors) for each in errors]
     listed = matrix.settings.get("baseline_run_ids")
     if isinstance(listed, list):
-        shared = evals.outputs_of_runs(
+        shared = eval_outcomes.outputs_of_runs(
             connection, org_id=matrix.org_id, run_ids=[id for id in listed if isinstance(id, int)]
         )
         lines += map(_output_line, shared)

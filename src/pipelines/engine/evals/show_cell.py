@@ -14,8 +14,9 @@ from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.engine.platform import Platform
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.paging import Filter
-from pipelines.storage.evals import eval_scenarios, evals
-from pipelines.storage.evals.evals import Matrix, StoredOutput
+from pipelines.storage.evals import eval_outcomes, eval_scenarios, evals
+from pipelines.storage.evals.eval_outcomes import StoredOutput
+from pipelines.storage.evals.evals import Matrix
 from pipelines.storage.tasks import texts
 
 MOST_RUNS = 50  # of each side, the newest
@@ -80,7 +81,7 @@ def _load_cell(
     before = _baselines(connection, matrix, scenario_id)
     after = _runs(connection, matrix, scenario_id, variation) if variation is not None else []
     ids = [int(str(run["id"])) for run in (*before, *after)]
-    outputs = evals.outputs_of_runs(connection, org_id=matrix.org_id, run_ids=ids) if ids else []
+    outputs = eval_outcomes.outputs_of_runs(connection, org_id=matrix.org_id, run_ids=ids) if ids else []
     return _StoredCell(
         scenario=Scenario.from_stored(found.body()) if found is not None else None,
         before=before,
@@ -96,7 +97,7 @@ def _baselines(connection: Connection, matrix: Matrix, scenario_id: str) -> list
     if not isinstance(shared, list):
         return _runs(connection, matrix, scenario_id, None)
     found = (
-        evals.eval_run(connection, org_id=matrix.org_id, run_id=id)
+        eval_outcomes.eval_run(connection, org_id=matrix.org_id, run_id=id)
         for id in shared[:MOST_RUNS]
         if isinstance(id, int)
     )
@@ -114,7 +115,7 @@ def _runs(
         Filter("retried", 0),
     ]
     is_baseline = True if variation is None else None
-    found = evals.eval_runs(
+    found = eval_outcomes.eval_runs(
         connection, filters=filters, limit=MOST_RUNS, before_id=None, is_baseline=is_baseline
     )
     # What somebody looks at first is what did not match.

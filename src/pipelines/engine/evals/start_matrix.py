@@ -14,7 +14,6 @@ from pipelines.core.agents.delivery import delivery_for
 from pipelines.core.evals.matrix.matrix_request import (
     MatrixRequest,
     read_matrix,
-    read_run,
     unknown_scenarios,
     unknown_variations,
 )
@@ -39,7 +38,7 @@ from pipelines.engine.models.ask_model_for_reply import refuse_without_model
 from pipelines.engine.platform import Platform
 from pipelines.storage.agents import agents
 from pipelines.storage.agents.agents import Agent
-from pipelines.storage.evals import eval_scenarios, evals
+from pipelines.storage.evals import eval_outcomes, eval_scenarios, evals
 from pipelines.storage.evals.eval_scenarios import ListedScenario, StoredScenario
 from pipelines.storage.evals.evals import Matrix, NewMatrix
 from pipelines.storage.runs import batches
@@ -72,24 +71,51 @@ async def open_matrix(
     platform: Platform,
     runner: BatchRunner,
     org_id: int,
-    body: JsonObject,
+    asked: MatrixRequest,
     *,
     most_runs: int = MAX_MATRIX_RUNS,
 ) -> OpenedMatrix:
-    """Every scenario crossed with every variation. Nothing is sent before all of it is stored."""
-    return await _open(platform, runner, org_id, read_matrix(body), most_runs)
-
-
-async def open_runs(
-    platform: Platform,
-    runner: BatchRunner,
-    org_id: int,
-    body: JsonObject,
-    *,
-    most_runs: int = MAX_MATRIX_RUNS,
-) -> OpenedMatrix:
-    """One scenario: its baseline, or one variation, with a baseline where there is none to compare with."""
-    return await _open(platform, runner, org_id, read_run(body), most_runs)
+    """Every scenario crossed with every variation; or one scenario's baseline, or one variation of it with a
+    baseline where there is none to compare with. Nothing is sent before all of it is stored."""
+    checked = await _check_request(platform, org_id, asked, most_runs)
+    agent = checked.agent
+    if agent.status == "draft":
+        raise AgentIsDraft
+    await refuse_without_model(platform, agent, None)
+    if agent.definition.is_code:
+        await platform.code_mode.opened()  # refused here rather than once per run
+    await refuse_drift(platform, agent)
+    await check_budget(platform, org_id, asked.budget, agent, None, what="the matrix")
+    compared_with = await _baselines(platform, org_id, asked, checked)
+    plan = _plan(asked, checked, has_baselines=bool(compared_with))
+    concurrency = min(asked.concurrency, agent.definition.max_concurrency)
+    new = NewMatrix(
+        matrix_id=new_matrix_id(),
+        org_id=org_id,
+        kind="run" if asked.is_run else "matrix",
+        agent_id=agent.id,
+        agent_version=agent.version,
+        tools_hash=score_eval_run.tools_hash(agent.definition),
+        settings=_settings(asked, plan, concurrency, compared_with),
+        created_at=platform.now(),
+    )
+    batch_id = await store_matrix(
+        platform,
+        new,
+        agent,
+        plan,
+        scenario_ids=asked.scenario_ids,
+        concurrency=concurrency,
+        budget=asked.budget,
+    )
+    run_ids: list[int] = []
+    if asked.is_run:  # before any is sent
+        run_ids = await platform.database.read(
+            partial(batches.pending_runs, batch_id=batch_id, first=0, last=2**62)
+        )
+    await runner.enqueue(await find_batch(platform, org_id, batch_id))
+    matrix = await find_matrix(platform, org_id, new.matrix_id)
+    return OpenedMatrix(matrix, len(asked.scenario_ids) * plan.runs_of_scenario, run_ids[:MAX_RUN_IDS])
 
 
 class CheckedMatrix(NamedTuple):
@@ -170,7 +196,7 @@ async def add_runs_to_cell(
     to_run, asked = await platform.database.read(
         lambda connection: (
             datasets.tasks_to_run_by_id(connection, org_id=org_id, task_ids=ids),
-            evals.last_repeats(connection, batch_id=matrix.batch_id, task_ids=ids),
+            eval_outcomes.last_repeats(connection, batch_id=matrix.batch_id, task_ids=ids),
         )
     )
     by_id = {task.id: task for task in to_run}
@@ -190,50 +216,6 @@ class _CheckedRequest(NamedTuple):
     agent: Agent
     scenarios: Mapping[str, ListedScenario]
     variations: tuple[Variation, ...]
-
-
-async def _open(
-    platform: Platform, runner: BatchRunner, org_id: int, asked: MatrixRequest, most_runs: int
-) -> OpenedMatrix:
-    checked = await _check_request(platform, org_id, asked, most_runs)
-    agent = checked.agent
-    if agent.status == "draft":
-        raise AgentIsDraft
-    await refuse_without_model(platform, agent, None)
-    if agent.definition.is_code:
-        await platform.code_mode.opened()  # refused here rather than once per run
-    await refuse_drift(platform, agent)
-    await check_budget(platform, org_id, asked.budget, agent, None, what="the matrix")
-    compared_with = await _baselines(platform, org_id, asked, checked)
-    plan = _plan(asked, checked, has_baselines=bool(compared_with))
-    concurrency = min(asked.concurrency, agent.definition.max_concurrency)
-    new = NewMatrix(
-        matrix_id=new_matrix_id(),
-        org_id=org_id,
-        kind="run" if asked.is_run else "matrix",
-        agent_id=agent.id,
-        agent_version=agent.version,
-        tools_hash=score_eval_run.tools_hash(agent.definition),
-        settings=_settings(asked, plan, concurrency, compared_with),
-        created_at=platform.now(),
-    )
-    batch_id = await store_matrix(
-        platform,
-        new,
-        agent,
-        plan,
-        scenario_ids=asked.scenario_ids,
-        concurrency=concurrency,
-        budget=asked.budget,
-    )
-    run_ids: list[int] = []
-    if asked.is_run:  # before any is sent
-        run_ids = await platform.database.read(
-            partial(batches.pending_runs, batch_id=batch_id, first=0, last=2**62)
-        )
-    await runner.enqueue(await find_batch(platform, org_id, batch_id))
-    matrix = await find_matrix(platform, org_id, new.matrix_id)
-    return OpenedMatrix(matrix, len(asked.scenario_ids) * plan.runs_of_scenario, run_ids[:MAX_RUN_IDS])
 
 
 async def _check_request(
@@ -383,7 +365,7 @@ async def _baselines(
     (scenario_id,) = asked.scenario_ids
     return await platform.database.read(
         partial(
-            evals.baseline_runs,
+            eval_outcomes.baseline_runs,
             org_id=org_id,
             scenario_id=scenario_id,
             scenario_version=checked.scenarios[scenario_id].version,

@@ -39,8 +39,9 @@ from pipelines.engine.models.choose_judge import judge_model_of
 from pipelines.engine.platform import JUDGE_GUESTS, JUDGES, Platform
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.trace_rows import has_calls_after, log_of_run
-from pipelines.storage.evals import evals
-from pipelines.storage.evals.evals import AskedOfRun, EvalOutcome
+from pipelines.storage.evals import eval_outcomes
+from pipelines.storage.evals.eval_outcomes import EvalOutcome
+from pipelines.storage.evals.evals import AskedOfRun
 from pipelines.storage.runs import model_judgements, runs
 from pipelines.storage.runs.model_judgements import Judge
 from pipelines.storage.runs.runs import Ending, Run
@@ -132,7 +133,7 @@ async def judge_and_end(platform: Platform, run: Run, ending: Ending, responses:
             if ended and has_calls_after(connection, run.id, found.last):
                 raise _LogHasGrown
             if ended and found.outcome is not None:
-                evals.add_outcome(connection, replace(found.outcome, ended_at=now))
+                eval_outcomes.add_outcome(connection, replace(found.outcome, ended_at=now))
             return ended, _request_judgement(platform, connection, run, judge, now) if ended else None
 
         try:

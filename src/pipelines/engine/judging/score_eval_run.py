@@ -22,7 +22,8 @@ from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.core.tools.trace_row import TOOL_CALL, TraceRow
 from pipelines.core.verdict.verdict import Outcome, Verdict
 from pipelines.storage.database.connection import Connection
-from pipelines.storage.evals.evals import AskedOfRun, EvalOutcome, asked_of_run
+from pipelines.storage.evals.eval_outcomes import EvalOutcome
+from pipelines.storage.evals.evals import AskedOfRun, asked_of_run
 from pipelines.storage.runs.runs import Ending, Run
 from pipelines.wire.envelope import ErrorClass
 from pipelines.wire.names import RunStatus

@@ -217,7 +217,7 @@ class Models:
     async def _replay(
         self, asker: Asker, question: ModelQuestion, model: str, key: str
     ) -> CheckedAnswer | None:
-        kept = await self._read_kept(asker, key)
+        kept = await self._read_stored_answer(asker, key)
         if kept is None:
             return None
         new = _new_exchange(asker, question, model, key, request=None)
@@ -285,7 +285,7 @@ class Models:
             return _UnusableAnswer(exchange_id, text, found, tokens, answer.cost_nanousd)
         ended = _outcome(ANSWERED, text, started, None, None, answer=answer)
         if not await self._end_and_keep(exchange_id, new, ended, keep_as):
-            kept = await self._read_kept(asker, keep_as)  # of another node, which was first
+            kept = await self._read_stored_answer(asker, keep_as)  # of another node, which was first
             assert kept is not None
             return _replayed_answer(kept, attempts=1)
         return CheckedAnswer(
@@ -342,7 +342,7 @@ class Models:
 
         return await self._store.write(store)
 
-    async def _read_kept(self, asker: Asker, key: str) -> Exchange | None:
+    async def _read_stored_answer(self, asker: Asker, key: str) -> Exchange | None:
         return await self._store.read(
             lambda connection: kept_answer(connection, org_id=asker.org_id, question_key=key)
         )

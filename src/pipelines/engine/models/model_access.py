@@ -86,7 +86,7 @@ class ModelAccess:
         """Those leave the sandbox for nowhere. Raises BodyTooLarge."""
         return await without_secrets(body, self.redaction, helpers=self._platform.helpers, owner=self._org_id)
 
-    async def beside(self, read: Callable[[], T]) -> T:
+    async def run_aside(self, read: Callable[[], T]) -> T:
         """What would hold the loop up, in the org's turn."""
         return await aside(self._org_id, read)
 

@@ -9,17 +9,16 @@ from typing import NamedTuple
 from pipelines.core.ledger.ledger import InvalidUpdate, Ledger, SetFlag, World
 from pipelines.core.results.align_calls import AlignedRow, ComparedCall, Divergence, align, divergence
 from pipelines.core.text.json_text import Json, JsonObject, canonical, loads_own, same
+from pipelines.engine.find import run_in
 from pipelines.engine.platform import Platform
 from pipelines.engine.runs.read_steps import step_log
 from pipelines.storage.agents.agents import agent_by_id
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.paging import Filter
 from pipelines.storage.lists.summaries import AskedOfTask, asked_of_tasks, run_summaries
-from pipelines.storage.runs import runs
 from pipelines.storage.runs.runs import Run
 from pipelines.storage.runs.trace_steps import COMPARED_CHARS, CallToCompare, calls_to_compare
 from pipelines.storage.tasks.datasets import world_by_hash
-from pipelines.wire.errors import NotFound
 
 MOST_CALLS = 5_000  # of each run: aligning so many takes a thirtieth of a second
 MOST_CHOICES = 20
@@ -63,7 +62,7 @@ async def others_of_task(platform: Platform, org_id: int, run_id: int) -> tuple[
     """The run, and the newest other runs of its task: what it is most often compared with."""
 
     def read(connection: Connection) -> tuple[Run, list[JsonObject]]:
-        run = _run(connection, org_id, run_id)
+        run = run_in(connection, org_id, run_id)
         filters = [Filter("org_id", org_id), Filter("task_id", run.task_id)]
         page = run_summaries(connection, filters=filters, limit=MOST_CHOICES + 1, before_id=None)
         return run, [other for other in page.items if other["id"] != run_id][:MOST_CHOICES]
@@ -86,7 +85,7 @@ def _compare(connection: Connection, org_id: int, left_id: int, right_id: int) -
 
 
 def _side(connection: Connection, org_id: int, run_id: int) -> Side:
-    run = _run(connection, org_id, run_id)
+    run = run_in(connection, org_id, run_id)
     calls = calls_to_compare(connection, run_id, MOST_CALLS + 1)
     agent = agent_by_id(connection, org_id=org_id, agent_id=run.agent_id, version=run.agent_version)
     return Side(
@@ -96,13 +95,6 @@ def _side(connection: Connection, org_id: int, run_id: int) -> Side:
         {call.sequence: call for call in calls[:MOST_CALLS]},
         len(calls) > MOST_CALLS,
     )
-
-
-def _run(connection: Connection, org_id: int, run_id: int) -> Run:
-    run = runs.run_by_id(connection, org_id=org_id, run_id=run_id)
-    if run is None:
-        raise NotFound(f"There is no run {run_id}.")
-    return run
 
 
 def _comparable_calls(side: Side) -> list[ComparedCall]:

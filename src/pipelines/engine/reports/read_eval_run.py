@@ -12,8 +12,9 @@ from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.engine.find import find_run
 from pipelines.engine.platform import Platform
 from pipelines.storage.database.connection import Connection
-from pipelines.storage.evals import eval_scenarios, evals
-from pipelines.storage.evals.evals import EvalOutcome, Matrix, StoredOutput
+from pipelines.storage.evals import eval_outcomes, eval_scenarios, evals
+from pipelines.storage.evals.eval_outcomes import EvalOutcome, StoredOutput
+from pipelines.storage.evals.evals import Matrix
 from pipelines.storage.runs.runs import Run
 from pipelines.storage.tasks import texts
 from pipelines.wire.errors import NotFound
@@ -68,14 +69,14 @@ async def read_eval_run(platform: Platform, org_id: int, run_id: int) -> JsonObj
 
 async def _find_eval_run(platform: Platform, org_id: int, run_id: int) -> Run:
     """Another org's, and a run that is none of a matrix, are not there."""
-    listed = await platform.database.read(partial(evals.eval_run, org_id=org_id, run_id=run_id))
+    listed = await platform.database.read(partial(eval_outcomes.eval_run, org_id=org_id, run_id=run_id))
     if listed is None:
         raise NotFound(f"There is no eval run {run_id}.")
     return await find_run(platform, org_id, run_id)
 
 
 def _load_eval_run(connection: Connection, *, org_id: int, run_id: int) -> _StoredEvalRun:
-    listed = evals.eval_run(connection, org_id=org_id, run_id=run_id)
+    listed = eval_outcomes.eval_run(connection, org_id=org_id, run_id=run_id)
     assert listed is not None, "runs are never deleted"
     scenario_id, version = str(listed["scenario_id"]), int(str(listed["scenario_version"]))
     stored = eval_scenarios.scenario_by_id(
@@ -88,7 +89,7 @@ def _load_eval_run(connection: Connection, *, org_id: int, run_id: int) -> _Stor
     return _StoredEvalRun(
         listed,
         Scenario.from_stored(stored.body()),
-        evals.outcome_of_run(connection, org_id=org_id, run_id=run_id),
+        eval_outcomes.outcome_of_run(connection, org_id=org_id, run_id=run_id),
         texts.text_of(connection, text_hash) if isinstance(text_hash, str) else None,
         _baselines(connection, matrix, scenario_id),
     )
@@ -99,8 +100,8 @@ def _baselines(connection: Connection, matrix: Matrix, scenario_id: str) -> list
     shared = matrix.settings.get("baseline_run_ids")
     if isinstance(shared, list):
         ids = [id for id in shared if isinstance(id, int)]
-        return evals.outputs_of_runs(connection, org_id=matrix.org_id, run_ids=ids)
-    return evals.baselines_of_row(connection, matrix_id=matrix.matrix_id, scenario_id=scenario_id)
+        return eval_outcomes.outputs_of_runs(connection, org_id=matrix.org_id, run_ids=ids)
+    return eval_outcomes.baselines_of_row(connection, matrix_id=matrix.matrix_id, scenario_id=scenario_id)
 
 
 def _expected(found: _StoredEvalRun) -> JsonObject:

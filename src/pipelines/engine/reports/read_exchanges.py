@@ -1,12 +1,13 @@
 """What models were asked for a run, and one exchange with all its words."""
 
+from functools import partial
+
 from pipelines.core.text.json_text import JsonObject, loads_own
-from pipelines.engine.find import find_run
+from pipelines.engine.find import existing, find_run
 from pipelines.engine.platform import Platform
 from pipelines.storage.database.paging import Page
 from pipelines.storage.runs import model_exchanges
 from pipelines.storage.runs.model_exchanges import Exchange
-from pipelines.wire.errors import NotFound
 
 
 async def exchanges_of_run(
@@ -32,9 +33,5 @@ async def read_exchange(platform: Platform, org_id: int, exchange_id: int) -> Js
 
 
 async def _find(platform: Platform, org_id: int, exchange_id: int) -> Exchange:
-    found = await platform.database.read(
-        lambda connection: model_exchanges.exchange_by_id(connection, org_id=org_id, exchange_id=exchange_id)
-    )
-    if found is None:
-        raise NotFound(f"There is no exchange {exchange_id}.")
-    return found
+    read = partial(model_exchanges.exchange_by_id, org_id=org_id, exchange_id=exchange_id)
+    return existing(await platform.database.read(read), f"exchange {exchange_id}")

@@ -27,8 +27,9 @@ from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.engine.platform import Platform
 from pipelines.processes.pool import Job
 from pipelines.storage.database.connection import Connection
-from pipelines.storage.evals import eval_scenarios, evals, review_marks, review_queue, reviews
-from pipelines.storage.evals.evals import EvalOutcome, Matrix
+from pipelines.storage.evals import eval_outcomes, eval_scenarios, evals, review_marks, review_queue, reviews
+from pipelines.storage.evals.eval_outcomes import EvalOutcome
+from pipelines.storage.evals.evals import Matrix
 from pipelines.storage.evals.review_marks import Mark
 from pipelines.storage.evals.review_queue import AUDIT_PREFIX
 from pipelines.storage.evals.reviews import Review
@@ -135,7 +136,7 @@ def _store_flags(
 
 def fingerprint_of(connection: Connection, org_id: int, run_ids: Sequence[int]) -> str:
     """What most runs of a cell were run on; an agent may tell another model with each answer."""
-    outputs = evals.outputs_of_runs(connection, org_id=org_id, run_ids=run_ids)
+    outputs = eval_outcomes.outputs_of_runs(connection, org_id=org_id, run_ids=run_ids)
     counted = Counter(output.fingerprint for output in outputs)
     return max(sorted(counted), key=lambda name: counted[name]) if counted else ""
 
@@ -183,7 +184,19 @@ def store_flag(
     )
     event, after = "opened", known
     if known is None:
-        after = _new_item(matrix, flag, fingerprint, settings, now)
+        after = _new_item(
+            matrix,
+            flag,
+            settings,
+            now,
+            review_id=new_review_id(),
+            kind=ReviewKind.SHIFT,
+            scenario_name=flag.scenario_name,
+            fingerprint=fingerprint,
+            run_id=None,
+            reasons=flag.reasons,
+            evidence=(flag.evidence,),
+        )
         if not reviews.add_review(connection, after):  # another node has just opened it
             return store_flag(platform, connection, matrix, flag, fingerprint, settings, reviewer=reviewer)
     else:
@@ -210,28 +223,41 @@ def store_flag(
     return after, known is None
 
 
-def _new_item(matrix: Matrix, flag: Flag, fingerprint: str, settings: ReviewSettings, now: str) -> Review:
+def _new_item(
+    source: Matrix | EvalOutcome,
+    cell: Flag | EvalOutcome,
+    settings: ReviewSettings,
+    now: str,
+    *,
+    review_id: str,
+    kind: ReviewKind,
+    scenario_name: str | None,
+    fingerprint: str,
+    run_id: int | None,
+    reasons: tuple[str, ...],
+    evidence: tuple[JsonObject, ...],
+) -> Review:
     return Review(
         number=0,
-        review_id=new_review_id(),
-        org_id=matrix.org_id,
-        kind=ReviewKind.SHIFT,
+        review_id=review_id,
+        org_id=source.org_id,
+        kind=kind,
         status=ReviewStatus.OPEN,
-        risk_rank=rank_of(flag.risk_level),
-        risk_level=flag.risk_level,
-        scenario_id=flag.scenario_id,
-        scenario_version=flag.scenario_version,
-        scenario_name=flag.scenario_name,
-        variation=flag.variation,
+        risk_rank=rank_of(cell.risk_level),
+        risk_level=cell.risk_level,
+        scenario_id=cell.scenario_id,
+        scenario_version=cell.scenario_version,
+        scenario_name=scenario_name,
+        variation=cell.variation,
         fingerprint=fingerprint,
-        agent_id=matrix.agent_id,
-        agent_version=matrix.agent_version,
-        matrix_id=matrix.matrix_id,
-        run_id=None,
+        agent_id=source.agent_id,
+        agent_version=source.agent_version,
+        matrix_id=source.matrix_id,
+        run_id=run_id,
         reviewers_wanted=settings.reviewers_wanted,
         is_blind=settings.blind,
-        reasons=flag.reasons,
-        evidence=(flag.evidence,),
+        reasons=reasons,
+        evidence=evidence,
         verdict=None,
         outcome=None,
         revision=0,
@@ -239,6 +265,21 @@ def _new_item(matrix: Matrix, flag: Flag, fingerprint: str, settings: ReviewSett
         updated_at=now,
         decided_at=None,
     )
+
+
+def add_opened(connection: Connection, item: Review, now: str, *, reviewer: str | None = None) -> bool:
+    """Stores a new item with its first event; False where it is stored already."""
+    is_new = reviews.add_review(connection, item)
+    if is_new:
+        reviews.add_event(
+            connection,
+            review_id=item.review_id,
+            event="opened",
+            reviewer=reviewer,
+            now=now,
+            detail={"reasons": [*item.reasons]},
+        )
+    return is_new
 
 
 # -- runs whose agent may have deceived its graders
@@ -258,14 +299,8 @@ async def flag_tampering(platform: Platform, org_id: int, run_id: int, signs: Se
             blind=settings.blind,
             must_wait=False,
         )
-        if item is None:
-            return
-        reasons = tuple(dict.fromkeys(signs))
-        if reviews.add_review(connection, replace(item, reasons=reasons)):
-            detail: JsonObject = {"reasons": [*reasons]}
-            reviews.add_event(
-                connection, review_id=item.review_id, event="opened", reviewer=None, now=now, detail=detail
-            )
+        if item is not None:
+            add_opened(connection, replace(item, reasons=tuple(dict.fromkeys(signs))), now)
 
     await platform.database.write(store)
 
@@ -298,7 +333,7 @@ def _store_audits(
 ) -> None:
     reason = f"drawn for the audit sample of {settings.audit_share:.3g}"
     for run_id in run_ids:
-        outcome = evals.outcome_of_run(connection, org_id=matrix.org_id, run_id=run_id)
+        outcome = eval_outcomes.outcome_of_run(connection, org_id=matrix.org_id, run_id=run_id)
         if outcome is not None:
             store_audit(platform, connection, outcome, settings, reason)
 
@@ -325,42 +360,17 @@ def store_audit(
         version=outcome.scenario_version,
     )
     name = scenario.body().get("name") if scenario is not None else None
-    item = Review(
-        number=0,
+    item = _new_item(
+        outcome,
+        outcome,
+        settings,
+        now,
         review_id=review_id,
-        org_id=outcome.org_id,
         kind=ReviewKind.AUDIT,
-        status=ReviewStatus.OPEN,
-        risk_rank=rank_of(outcome.risk_level),
-        risk_level=outcome.risk_level,
-        scenario_id=outcome.scenario_id,
-        scenario_version=outcome.scenario_version,
         scenario_name=str(name) if name is not None else None,
-        variation=outcome.variation,
         fingerprint=outcome.fingerprint,
-        agent_id=outcome.agent_id,
-        agent_version=outcome.agent_version,
-        matrix_id=outcome.matrix_id,
         run_id=outcome.run_id,
-        reviewers_wanted=settings.reviewers_wanted,
-        is_blind=settings.blind,
         reasons=(reason,),
         evidence=(),
-        verdict=None,
-        outcome=None,
-        revision=0,
-        created_at=now,
-        updated_at=now,
-        decided_at=None,
     )
-    is_new = reviews.add_review(connection, item)
-    if is_new:
-        reviews.add_event(
-            connection,
-            review_id=review_id,
-            event="opened",
-            reviewer=reviewer,
-            now=now,
-            detail={"reasons": [reason]},
-        )
-    return item, is_new
+    return item, add_opened(connection, item, now, reviewer=reviewer)

@@ -8,10 +8,16 @@ from pipelines.core.evals.reviews.review import Flag, ReviewStatus
 from pipelines.core.evals.reviews.review_requests import ReviewRequest, ReviewSettings
 from pipelines.core.text.json_text import JsonObject
 from pipelines.engine.platform import Platform
-from pipelines.engine.reviews.flag_reviews import fingerprint_of, flags_in_report, store_audit, store_flag
+from pipelines.engine.reviews.flag_reviews import (
+    add_opened,
+    fingerprint_of,
+    flags_in_report,
+    store_audit,
+    store_flag,
+)
 from pipelines.engine.reviews.read_reviews import Caller, review_items, review_json
 from pipelines.storage.database.connection import Connection
-from pipelines.storage.evals import evals, review_marks, review_queue, reviews
+from pipelines.storage.evals import eval_outcomes, evals, review_marks, review_queue, reviews
 from pipelines.storage.evals.evals import Matrix
 from pipelines.storage.evals.reviews import Review
 from pipelines.storage.runs import runs
@@ -97,7 +103,7 @@ def item_of_run(
     reason: str,
 ) -> tuple[Review, bool]:
     """The item about one ended run, and whether it is new: a run has at most one."""
-    outcome = evals.outcome_of_run(connection, org_id=caller.org_id, run_id=run_id)
+    outcome = eval_outcomes.outcome_of_run(connection, org_id=caller.org_id, run_id=run_id)
     if outcome is not None:
         return store_audit(platform, connection, outcome, settings, reason, reviewer=caller.reviewer)
     item = review_queue.run_to_review(
@@ -111,17 +117,7 @@ def item_of_run(
     if item is None:
         raise _no_such_run(connection, caller.org_id, run_id)
     item = replace(item, reasons=(reason,))
-    is_new = reviews.add_review(connection, item)
-    if is_new:
-        reviews.add_event(
-            connection,
-            review_id=item.review_id,
-            event="opened",
-            reviewer=caller.reviewer,
-            now=platform.now(),
-            detail={"reasons": [reason]},
-        )
-    return item, is_new
+    return item, add_opened(connection, item, platform.now(), reviewer=caller.reviewer)
 
 
 def _no_such_run(connection: Connection, org_id: int, run_id: int) -> Exception:

@@ -4,7 +4,7 @@ what the agent did with them and without."""
 from pipelines.core.evals.reviews.review import ReviewKind
 from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.storage.database.connection import Connection
-from pipelines.storage.evals import eval_scenarios, evals
+from pipelines.storage.evals import eval_outcomes, eval_scenarios, evals
 from pipelines.storage.evals.evals import EvalTask
 from pipelines.storage.evals.reviews import Review
 from pipelines.storage.runs import runs
@@ -90,7 +90,7 @@ def _injection(connection: Connection, task: EvalTask) -> JsonObject:
 
 
 def _eval_run(connection: Connection, review: Review, run_id: int) -> JsonObject:
-    outcome = evals.outcome_of_run(connection, org_id=review.org_id, run_id=run_id)
+    outcome = eval_outcomes.outcome_of_run(connection, org_id=review.org_id, run_id=run_id)
     whole: JsonObject = {"run_id": run_id, "link": f"/api/v1/eval/runs/{run_id}"}
     if outcome is None:
         return whole | {"observed": None}
@@ -103,12 +103,12 @@ def _eval_run(connection: Connection, review: Review, run_id: int) -> JsonObject
 
 
 def _observed(connection: Connection, review: Review, run_id: int) -> Json:
-    outcome = evals.outcome_of_run(connection, org_id=review.org_id, run_id=run_id)
+    outcome = eval_outcomes.outcome_of_run(connection, org_id=review.org_id, run_id=run_id)
     return outcome.observed if outcome is not None else None
 
 
 def _eval_run_evidence(connection: Connection, review: Review, run_id: int) -> JsonObject:
-    run = evals.eval_run(connection, org_id=review.org_id, run_id=run_id) or {}
+    run = eval_outcomes.eval_run(connection, org_id=review.org_id, run_id=run_id) or {}
     text_hash = run.get("text_hash")
     injected: JsonObject = {key: run.get(key) for key in ("variation", "intensity", "wording", "delivery")}
     injected |= {"text": text_of(connection, text_hash) if isinstance(text_hash, str) else None}
@@ -152,5 +152,5 @@ def observed_outputs(connection: Connection, review: Review) -> list[JsonObject]
     """What the agent did in the cell's newest evidence, as stored."""
     newest = _object(review.evidence[-1].get("cell")) if review.evidence else {}
     run_ids = [run_id for run_id in _list(newest.get("run_ids")) if isinstance(run_id, int)]
-    found = evals.outputs_of_runs(connection, org_id=review.org_id, run_ids=run_ids[:MOST_RUNS_SHOWN])
+    found = eval_outcomes.outputs_of_runs(connection, org_id=review.org_id, run_ids=run_ids[:MOST_RUNS_SHOWN])
     return [_object(loads_own(output.observed)) for output in found]

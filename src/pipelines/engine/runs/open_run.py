@@ -17,7 +17,7 @@ from pipelines.core.tools.passthrough_choice import FIELDS as PASSTHROUGH_FIELDS
 from pipelines.core.tools.passthrough_choice import Passthrough, read_passthrough
 from pipelines.engine.endpoints.bind_endpoints import refuse_drift
 from pipelines.engine.endpoints.prepare_cassette import check_cassette, prepare_cassette
-from pipelines.engine.find import find_agent, find_run
+from pipelines.engine.find import find_agent, find_run, task_in
 from pipelines.engine.judging.judge_run import judge_and_end
 from pipelines.engine.models.ask_model_for_reply import refuse_without_model
 from pipelines.engine.platform import Platform, later
@@ -28,7 +28,7 @@ from pipelines.storage.database.connection import Connection
 from pipelines.storage.runs import runs
 from pipelines.storage.runs.runs import Ending, NewRun, Run
 from pipelines.storage.tasks import datasets
-from pipelines.wire.errors import AgentIsDraft, Conflict, NotFound, RunNotActive
+from pipelines.wire.errors import AgentIsDraft, Conflict, RunNotActive
 from pipelines.wire.names import RunStatus
 
 JUDGE_WAITED_FOR_S = 20.0  # by whoever finishes a run by hand; the verdict of a slower one comes later
@@ -64,9 +64,7 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
     created, began = platform.now(), platform.live_runs.steady()
 
     def prepare(connection: Connection) -> NewRun:
-        task = datasets.task_by_id(connection, org_id=org_id, task_id=task_id)
-        if task is None:
-            raise NotFound(f"There is no task {task_id}.")
+        task = task_in(connection, org_id, task_id)
         return NewRun(
             org_id=org_id,
             agent_id=agent.id,
@@ -86,6 +84,7 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
             passthrough=asked.passthrough.mode,
             cassette=asked.passthrough.cassette,
             created_at=created,
+            started_at=created,
             expires_at=later(platform.database.time(connection, created), platform.manual_run_ttl_s),
             rules_version=authored_rules.rules_version(connection, task.dataset_id),
         )

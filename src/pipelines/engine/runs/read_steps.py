@@ -17,6 +17,7 @@ from pipelines.core.ledger.ledger_steps import EntityChange, StepLog, WorldAfter
 from pipelines.core.text.json_text import JsonObject, dumps, loads_own
 from pipelines.core.tools.failure_words import rule_in_words
 from pipelines.core.tools.trace_row import TOOL_CALL, TraceRow
+from pipelines.engine.find import run_in
 from pipelines.engine.judging.read_judges import calibration_of_run
 from pipelines.engine.platform import Platform
 from pipelines.engine.reviews.decide_run import review_of_run
@@ -225,7 +226,7 @@ async def read_entity(
     """An entity as the run found it, and what every step made of it."""
 
     def read(connection: Connection) -> tuple[Run, JsonObject | None, list[EntityChange]]:
-        run = _run(connection, org_id, run_id)
+        run = run_in(connection, org_id, run_id)
         world = World.from_initial_state(world_by_hash(connection, run.world_hash))
         first = world.entities.get(name[0], {}).get(name[1])
         return run, first, entity_history(world, step_log(connection, run.id), name)
@@ -268,15 +269,8 @@ def step_log(connection: Connection, run_id: int, upto: int | None = None) -> St
     ]
 
 
-def _run(connection: Connection, org_id: int, run_id: int) -> Run:
-    run = runs.run_by_id(connection, org_id=org_id, run_id=run_id)
-    if run is None:
-        raise NotFound(f"There is no run {run_id}.")
-    return run
-
-
 def _timeline(connection: Connection, org_id: int, run_id: int) -> Timeline:
-    run = _run(connection, org_id, run_id)
+    run = run_in(connection, org_id, run_id)
     steps = outline_of_run(connection, run_id)
     messages = messages_from_stored(run.messages or ())
     tools = [step.tool_name or "" for step in steps if step.kind == TOOL_CALL]

@@ -14,14 +14,13 @@ from pipelines.core.text.authored import Fields
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.tools.tools_schema import Tool
-from pipelines.engine.find import find_agent
+from pipelines.engine.find import find_agent, task_in
 from pipelines.engine.live.live_runs import MOST_READING_S
 from pipelines.engine.live.time_limit import has_time
 from pipelines.engine.platform import Platform
 from pipelines.storage.agents.authored_rules import rules_now
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.tasks import datasets
-from pipelines.wire.errors import NotFound
 
 MOST_TEXT = 65_536  # characters of YAML: a page for each of some fifty tools; reading takes a second
 MOST_PLANS = 1_000  # as many as an agent may have tools
@@ -132,8 +131,6 @@ def _seed_and_rules(
     connection: Connection, org_id: int, task_id: int
 ) -> tuple[Seed, Mapping[str, Sequence[Json]]]:
     """A task's seed, and the translated rules that its runs have."""
-    task = datasets.task_by_id(connection, org_id=org_id, task_id=task_id)
-    if task is None:
-        raise NotFound(f"There is no task {task_id}.")
+    task = task_in(connection, org_id, task_id)
     seed = datasets.whole_seed(connection, task)
     return seed, rules_now(connection, task.dataset_id, seed.behavior_instructions)

@@ -20,7 +20,7 @@ from pipelines.core.simulation.sentences import (
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.engine.find import find_agent, find_dataset
+from pipelines.engine.find import find_agent, find_dataset, task_in
 from pipelines.engine.live.live_runs import MOST_READING_S
 from pipelines.engine.live.time_limit import has_time
 from pipelines.engine.platform import Platform
@@ -119,11 +119,7 @@ async def sentences_of_task(
     platform: Platform, org_id: int, task_id: int, agent_id: int | None, *, with_examples: bool
 ) -> JsonObject:
     """Read by the tools of this agent, else of the dataset's."""
-    task = await platform.database.read(
-        lambda connection: datasets.task_by_id(connection, org_id=org_id, task_id=task_id)
-    )
-    if task is None:
-        raise NotFound(f"There is no task {task_id}.")
+    task = await platform.database.read(lambda connection: task_in(connection, org_id, task_id))
     by = agent_id or (await find_dataset(platform, org_id, task.dataset_id)).agent_id
     return await _read_sentences(platform, org_id, task.dataset_id, by, task_id, with_examples=with_examples)
 

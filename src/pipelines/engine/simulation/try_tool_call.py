@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from pipelines.core.agents.agent_definition import AgentDefinition
 from pipelines.core.calls.called_run import CalledRun
 from pipelines.core.calls.run_moment import start_of
-from pipelines.core.calls.tool_call import Ask, Decision, ReceivedCall, ToolCall, decide, receive, settle
+from pipelines.core.calls.tool_call import Decision, ReceivedCall, ToolCall, decide_without_asking, receive
 from pipelines.core.ledger.initial_state import parse_initial_state
 from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.ledger.ledger_schema import LedgerSchema
@@ -22,20 +22,18 @@ from pipelines.core.ledger.world_changes import WorldChange, world_changes
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.guesses import guesses_of
 from pipelines.core.simulation.rules.axis import active_rules
-from pipelines.core.simulation.simulator import Wait
 from pipelines.core.tasks.seed_limits import size_problems
 from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.core.text.problems import Refused
 from pipelines.core.tools.failure_rules import RuleProgress, chance_of
 from pipelines.core.tools.tools_schema import Tool
-from pipelines.engine.find import find_agent
+from pipelines.engine.find import find_agent, task_in
 from pipelines.engine.live.live_runs import MOST_READING_S
 from pipelines.engine.live.time_limit import has_time
 from pipelines.engine.platform import Platform
 from pipelines.storage.agents.authored_rules import rules_now
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.tasks import datasets
-from pipelines.wire.errors import AskFailed, NotFound
 from pipelines.wire.names import MAX_BODY_BYTES
 
 SCRATCH = "a call that was tried"  # what ids and chance are drawn under
@@ -81,9 +79,7 @@ async def scratch_of_task(platform: Platform, org_id: int, task_id: int) -> Scra
     """The world that a task starts from, with its behaviour text."""
 
     def read(connection: Connection) -> Scratch:
-        task = datasets.task_by_id(connection, org_id=org_id, task_id=task_id)
-        if task is None:
-            raise NotFound(f"There is no task {task_id}.")
+        task = task_in(connection, org_id, task_id)
         seed = datasets.whole_seed(connection, task)
         rules = rules_now(connection, task.dataset_id, seed.behavior_instructions)
         return Scratch(seed.initial_state, seed.behavior_instructions, seed.now, rules, seed.rules)
@@ -109,7 +105,9 @@ def _try_in_scratch(definition: AgentDefinition, tool: str, arguments: bytes, sc
     _, received = receive(run, ToolCall(tool, body, None, None, perf_counter()))
     decision, held_ms = received, 0
     if isinstance(received, ReceivedCall):
-        decision, held_ms = _settle_call(run, received)
+        decision, held_ms = decide_without_asking(
+            run, received, "A trial call sends nothing to a live endpoint."
+        )
     assert isinstance(decision, Decision), "no key came with it"
     checked: Any = loads_own(decision.validation or "{}")
     return TriedCall(
@@ -148,14 +146,3 @@ def _scratch_run(
         seed=SCRATCH,
         began=start_of(datetime.fromisoformat(scratch.now or "")),
     )
-
-
-def _settle_call(run: CalledRun, received: ReceivedCall) -> tuple[Decision, int]:
-    """Nobody waits for a reply that would be late, and nothing outside is asked."""
-    outcome, held_ms = decide(run, received), 0
-    while isinstance(outcome, Ask):
-        is_wait = isinstance(outcome.question, Wait)
-        held_ms += outcome.question.latency_ms if isinstance(outcome.question, Wait) else 0
-        reply = None if is_wait else AskFailed("A trial call sends nothing to a live endpoint.")
-        outcome = settle(run, outcome, reply)
-    return outcome, held_ms

@@ -17,6 +17,7 @@ from pipelines.core.tasks.oracle_axes import (
 from pipelines.core.tasks.task_key import oracle_hash
 from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own, raw_json
 from pipelines.core.text.problems import Problem, Refused
+from pipelines.engine.find import task_in
 from pipelines.engine.platform import Platform
 from pipelines.engine.tasks.fill_task_keys import name_dataset
 from pipelines.engine.tasks.upload_tasks import (
@@ -30,7 +31,7 @@ from pipelines.storage.database.connection import Connection
 from pipelines.storage.tasks import datasets, oracles, texts
 from pipelines.storage.tasks.datasets import Dataset, Task
 from pipelines.storage.tasks.texts import Text
-from pipelines.wire.errors import Conflict, NotFound, StorageUnavailable
+from pipelines.wire.errors import Conflict, StorageUnavailable
 
 MOST_TRIES = 5  # at a task whose oracle others keep changing
 SMALL_CHARACTERS = 256 * 1024  # of seed and world: checked in this process; more by a helper
@@ -72,8 +73,7 @@ async def read_oracles(platform: Platform, org_id: int, task_id: int) -> list[Js
     """Every version, newest first, with who changed it and why."""
 
     def read(connection: Connection) -> list[JsonObject]:
-        if datasets.task_by_id(connection, org_id=org_id, task_id=task_id) is None:
-            raise NotFound(f"There is no task {task_id}.")
+        task_in(connection, org_id, task_id)
         versions = oracles.versions_of_task(connection, task_id)
         seeds = texts.texts_of(connection, {version.seed_hash for version in versions})
         return [
@@ -91,9 +91,7 @@ async def read_oracles(platform: Platform, org_id: int, task_id: int) -> list[Js
 
 
 def _load_task(connection: Connection, *, org_id: int, task_id: int) -> _StoredTask:
-    task = datasets.task_by_id(connection, org_id=org_id, task_id=task_id)
-    if task is None:
-        raise NotFound(f"There is no task {task_id}.")
+    task = task_in(connection, org_id, task_id)
     dataset = datasets.dataset_by_id(connection, org_id=org_id, dataset_id=task.dataset_id)
     if dataset is None:  # it is no dataset that somebody uploaded
         raise Conflict(f"Task {task_id} belongs to a matrix: change its scenario instead.")

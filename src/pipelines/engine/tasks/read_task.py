@@ -18,7 +18,7 @@ from pipelines.core.tools.failure_rules import Randomly, chance_of
 from pipelines.core.tools.failure_words import Mark, forecast, rule_in_words
 from pipelines.core.verdict.lint.lint import lint_seeds
 from pipelines.core.verdict.oracle_words import OracleInWords, oracle_in_words
-from pipelines.engine.find import find_dataset
+from pipelines.engine.find import find_dataset, task_in
 from pipelines.engine.live.live_runs import MOST_READING_S
 from pipelines.engine.live.time_limit import has_time
 from pipelines.engine.platform import Platform
@@ -75,11 +75,7 @@ class _StoredTask(NamedTuple):
 
 async def read_task(platform: Platform, org_id: int, task_id: int, agent_id: int | None) -> TaskInWords:
     """Read by the tools of an agent: of this one, else of the dataset's, else of none."""
-    task = await platform.database.read(
-        lambda connection: datasets.task_by_id(connection, org_id=org_id, task_id=task_id)
-    )
-    if task is None:
-        raise NotFound(f"There is no task {task_id}.")
+    task = await platform.database.read(lambda connection: task_in(connection, org_id, task_id))
     dataset: Dataset | None
     try:
         dataset = await find_dataset(platform, org_id, task.dataset_id)

@@ -8,7 +8,7 @@ from pipelines.core.models.model_question import Purpose
 from pipelines.core.tasks.seed_session import MODEL, STATUSES, SessionRequest, read_session_request
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.engine.find import find_agent
+from pipelines.engine.find import existing, find_agent
 from pipelines.engine.model_calls.ask_models import Asker
 from pipelines.engine.models.check_prices import refuse_unpriced
 from pipelines.engine.platform import Platform
@@ -21,7 +21,7 @@ from pipelines.storage.runs import model_budgets
 from pipelines.storage.tasks import seed_rows, seed_sessions, texts, world_revisions
 from pipelines.storage.tasks.seed_sessions import SeedSession
 from pipelines.storage.tasks.world_revisions import WorldRevision
-from pipelines.wire.errors import NotFound, SessionState
+from pipelines.wire.errors import SessionState
 
 #: In words: what a state allows.
 NEXT_STEPS = {
@@ -62,12 +62,8 @@ async def check_request(platform: Platform, org_id: int, request: SessionRequest
 
 
 async def find_session(platform: Platform, org_id: int, session_id: int) -> SeedSession:
-    session = await platform.database.read(
-        lambda connection: seed_sessions.session_by_id(connection, org_id=org_id, session_id=session_id)
-    )
-    if session is None:
-        raise NotFound(f"There is no seed session {session_id}.")
-    return session
+    read = partial(seed_sessions.session_by_id, org_id=org_id, session_id=session_id)
+    return existing(await platform.database.read(read), f"seed session {session_id}")
 
 
 async def read_session(platform: Platform, org_id: int, session_id: int) -> JsonObject:

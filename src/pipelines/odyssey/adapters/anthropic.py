@@ -33,8 +33,8 @@ from .adapter_run import (
     prompt_events,
     uncovered_events,
 )
-from .anthropic_blocks import as_param, as_turns, message_of_blocks
-from .conversation import Message, Reply, as_text, tool_message
+from .anthropic_blocks import as_param, blocks_of, message_of_blocks
+from .conversation import Message, Reply, as_text, as_turns, tool_message
 
 REQUIREMENT = "anthropic>=2.8,<3"
 
@@ -197,7 +197,7 @@ class _ToolLoop:
         self._model = model
 
     def steps(self) -> Steps:
-        conversation = as_turns([*self._reply.before, self._reply.user_message])
+        conversation = as_turns([*self._reply.before, self._reply.user_message], blocks_of)
         yield PostEvents(uncovered_events(uncovered_tools(self._tools)) + prompt_events(_text(self._system)))
         for _ in range(self._max_turns):
             message = yield AskModel(self._model_request(conversation))

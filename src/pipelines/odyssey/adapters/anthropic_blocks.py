@@ -25,22 +25,7 @@ def message_of_blocks(content: Iterable[Any]) -> Message:
     )
 
 
-def as_turns(messages: Iterable[Message]) -> list[dict[str, Any]]:
-    """A transcript as the API takes it: the results of tools are the user's, and roles take turns."""
-    turns: list[dict[str, Any]] = []
-    for message in messages:
-        role = "assistant" if message["role"] == "assistant" else "user"
-        blocks = _blocks(message)
-        if not blocks or message["role"] == "system":  # the system prompt is not part of the conversation
-            continue
-        if turns and turns[-1]["role"] == role:
-            turns[-1]["content"] += blocks
-        else:
-            turns.append({"role": role, "content": blocks})
-    return turns
-
-
-def _blocks(message: Message) -> list[dict[str, Any]]:
+def blocks_of(message: Message) -> list[dict[str, Any]]:
     text = text_of(message)
     if message["role"] == "tool":
         return [{"type": "tool_result", "tool_use_id": message["tool_call_id"], "content": text}]

@@ -8,7 +8,7 @@ import json
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from ...wire.envelope import Envelope
@@ -61,6 +61,22 @@ def text_of(message: Mapping[str, Any]) -> str:
         return content if isinstance(content, str) else ""
     parts = (part if isinstance(part, str) else part.get("text") for part in content)
     return "\n".join(part for part in parts if isinstance(part, str))
+
+
+def as_turns(messages: Iterable[Message], blocks_of: Callable[[Message], list[Any]]) -> list[dict[str, Any]]:
+    """Messages of content blocks: results of tools are the user's, and roles take turns. The system prompt
+    is not part of the conversation."""
+    turns: list[dict[str, Any]] = []
+    for message in messages:
+        role = "assistant" if message["role"] == "assistant" else "user"
+        blocks = [] if message["role"] == "system" else blocks_of(message)
+        if not blocks:
+            continue
+        if turns and turns[-1]["role"] == role:
+            turns[-1]["content"] += blocks
+        else:
+            turns.append({"role": role, "content": blocks})
+    return turns
 
 
 def arguments_of(call: Mapping[str, Any]) -> dict[str, Any]:

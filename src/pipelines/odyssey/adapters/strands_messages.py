@@ -7,6 +7,7 @@ from .conversation import (
     Message,
     arguments_of,
     as_text,
+    as_turns,
     assistant_message,
     call_record,
     name_of,
@@ -16,18 +17,7 @@ from .conversation import (
 
 
 def as_strands(messages: Iterable[Message]) -> list[Any]:
-    """The results of tools are the user's, and roles take turns."""
-    turns: list[dict[str, Any]] = []
-    for message in messages:
-        role = "assistant" if message["role"] == "assistant" else "user"
-        blocks = [] if message["role"] == "system" else _blocks(message)
-        if not blocks:
-            continue
-        if turns and turns[-1]["role"] == role:
-            turns[-1]["content"] += blocks
-        else:
-            turns.append({"role": role, "content": blocks})
-    return turns
+    return as_turns(messages, _blocks)
 
 
 def _blocks(message: Message) -> list[dict[str, Any]]:

@@ -151,7 +151,7 @@ class FakeProxy:
         if request.method == "POST" and rest.startswith("/traces/"):
             return ProxyReply(200, {"accepted": True, "sequence": 1, "event_type": rest[8:]})
         is_call = request.method == "POST" and rest.startswith("/tools/") and len(rest) > 7
-        request = self._kept(run, request, unquote(rest[7:]) if is_call else None)
+        request = self._record_request(run, request, unquote(rest[7:]) if is_call else None)
         if request.tool is None:
             return _error(404, "not_found", "The proxy has tools/{tool_name} and traces/{event_type}.")
         reply = run.disturb(run, request, peer) if run.disturb is not None else None
@@ -168,7 +168,7 @@ class FakeProxy:
             return self._runs[parts[2]], "/" + parts[3]
         return self._by_token.get(request.token or ""), rest
 
-    def _kept(self, run: FakeRun, request: SeenRequest, tool: str | None) -> SeenRequest:
+    def _record_request(self, run: FakeRun, request: SeenRequest, tool: str | None) -> SeenRequest:
         with self._lock:
             kept = replace(request, tool=tool, number=len(run.calls) + 1 if tool else 0)
             run.requests.append(kept)

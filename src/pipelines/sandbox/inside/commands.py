@@ -71,17 +71,7 @@ def others() -> list[str]:
     return found
 
 
-def set_dumpable(value: int) -> None:
-    """0: what runs beside this process, with the same uid, cannot look into it."""
-    try:
-        import ctypes
-
-        ctypes.CDLL(None).prctl(4, value, 0, 0, 0)
-    except Exception:  # noqa: BLE001 - a Python without ctypes: then only ptrace's own rules hold
-        pass
-
-
-class Kept:
+class CutOutput:
     """The beginning and the end of what is printed."""
 
     def __init__(self, limit: int) -> None:
@@ -180,7 +170,7 @@ def run(message: Message) -> Message:
     env = {**message["env"], "PIPELINES_GUARD": sessions.name[1:]}
 
     def confined() -> None:
-        set_dumpable(1)
+        driver.set_dumpable(1)
         driver.confine(message["limits"])
 
     process = subprocess.Popen(
@@ -193,10 +183,10 @@ def run(message: Message) -> Message:
         start_new_session=True,
         preexec_fn=confined,
     )
-    kept = Kept(message["output_bytes"])
+    kept = CutOutput(message["output_bytes"])
     timed_out = _watched(process, sessions, kept, time.monotonic() + message["timeout_s"])
     code = process.poll()
-    left = [] if timed_out else _left()
+    left = [] if timed_out else _remaining_processes()
     kill_all()
     assert process.stdout is not None
     os.set_blocking(process.stdout.fileno(), False)
@@ -211,7 +201,7 @@ def run(message: Message) -> Message:
     }
 
 
-def _left() -> list[str]:
+def _remaining_processes() -> list[str]:
     """Who stays, and is not just about to leave: helpers of a process end a moment after it."""
     for _ in range(_LEAVE_WITHIN_MS // 10):
         if not others():
@@ -220,7 +210,7 @@ def _left() -> list[str]:
     return others()
 
 
-def _watched(process: subprocess.Popen[bytes], sessions: Sessions, kept: Kept, until: float) -> bool:
+def _watched(process: subprocess.Popen[bytes], sessions: Sessions, kept: CutOutput, until: float) -> bool:
     """Whether its time was over first."""
     assert process.stdout is not None
     output = process.stdout.fileno()
@@ -255,7 +245,7 @@ def _watched(process: subprocess.Popen[bytes], sessions: Sessions, kept: Kept, u
         os.close(ended)
 
 
-def _drain(process: subprocess.Popen[bytes], kept: Kept) -> None:
+def _drain(process: subprocess.Popen[bytes], kept: CutOutput) -> None:
     assert process.stdout is not None
     for _ in range(64):
         try:

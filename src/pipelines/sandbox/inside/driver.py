@@ -13,6 +13,7 @@ import select
 import socket
 import struct
 import sys
+import time
 
 TYPE_CHECKING = False  # the real one is in a module that a cold start has no time for
 if TYPE_CHECKING:
@@ -65,6 +66,53 @@ class Host:
                 os._exit(0)  # the host has no job for this sandbox any more
             data += part
         return data
+
+
+def write_frame(pipe: int, message: Message) -> None:
+    frame = json.dumps(message).encode()
+    data = struct.pack(">I", len(frame)) + frame
+    while data:
+        data = data[os.write(pipe, data) :]
+
+
+def read_frame(pipe: int, child: int, largest: int, until: float | None = None) -> tuple[bytes | None, bool]:
+    """A whole frame, and whether the time was over first. None when the child has ended without: another
+    process of the call may hold the pipe."""
+    handle = os.pidfd_open(child)
+    data = bytearray()
+    size = None
+    try:
+        poll = select.poll()
+        poll.register(pipe, select.POLLIN)
+        poll.register(handle, select.POLLIN)
+        while size is None or len(data) < size + 4:
+            left_s = 60.0 if until is None else until - time.monotonic()
+            if left_s <= 0:
+                return None, True
+            ready = {one for one, _ in poll.poll(min(left_s, 60) * 1000)}
+            if not ready:
+                continue
+            part = os.read(pipe, 1 << 16) if pipe in ready else b""
+            if not part:
+                return None, False
+            data += part
+            if size is None and len(data) >= 4:
+                (size,) = struct.unpack(">I", data[:4])
+                if size > largest:
+                    return None, False
+    finally:
+        os.close(handle)
+    return bytes(data[4 : size + 4]), False
+
+
+def set_dumpable(value: int) -> None:
+    """0: what runs beside this process, with the same uid, can neither read its memory nor write to it."""
+    try:
+        import ctypes
+
+        ctypes.CDLL(None).prctl(4, value, 0, 0, 0)
+    except Exception:  # noqa: BLE001 - a Python without ctypes: then only ptrace's own rules hold
+        pass
 
 
 def open_door(port: int) -> socket.socket:

@@ -9,11 +9,8 @@ threads or processes cannot be forked from: then one call is made, in this proce
 from __future__ import annotations
 
 import gc
-import json
 import os
-import select
 import signal
-import struct
 import sys
 
 TYPE_CHECKING = False
@@ -116,13 +113,11 @@ def answer(program: Program, job: Message) -> Message:
 def in_child(program: Program, job: Message, pipe: int) -> None:
     try:
         os.close(driver.CONTROL)
-        set_dumpable(1)
+        driver.set_dumpable(1)
         driver.confine(job["limits"])
-        frame = json.dumps(answer(program, job)).encode()
+        found = answer(program, job)
         driver.flush()
-        data = struct.pack(">I", len(frame)) + frame
-        while data:
-            data = data[os.write(pipe, data) :]
+        driver.write_frame(pipe, found)
     finally:
         os._exit(0)
 
@@ -137,7 +132,7 @@ def run_in_fork(program: Program, job: Message) -> bytes | Message:
         in_child(program, job, writing)
     os.close(writing)
     try:
-        frame = receive(reading, child, 2 * job["result_bytes"] + 128 * 1024)
+        frame, _ = driver.read_frame(reading, child, 2 * job["result_bytes"] + 128 * 1024)
     finally:
         os.close(reading)
     kill_all()
@@ -146,32 +141,6 @@ def run_in_fork(program: Program, job: Message) -> bytes | Message:
         return frame
     code = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
     return {"kind": "ended", "status": code}
-
-
-def receive(pipe: int, child: int, largest: int) -> bytes | None:
-    """A whole frame. None when the child has ended without: another process of the call may hold the pipe."""
-    handle = os.pidfd_open(child)
-    data = bytearray()
-    size = None
-    try:
-        poll = select.poll()
-        poll.register(pipe, select.POLLIN)
-        poll.register(handle, select.POLLIN)
-        while size is None or len(data) < size + 4:
-            ready = {one for one, _ in poll.poll()}
-            if pipe not in ready:
-                return None
-            part = os.read(pipe, 1 << 16)
-            if not part:
-                return None
-            data += part
-            if size is None and len(data) >= 4:
-                (size,) = struct.unpack(">I", data[:4])
-                if size > largest:
-                    return None
-    finally:
-        os.close(handle)
-    return bytes(data[4 : size + 4])
 
 
 def kill_all() -> None:
@@ -204,16 +173,6 @@ def others() -> int:
 
 def can_fork() -> bool:
     return os.getpid() < _FIRST_PIDS and len(os.listdir("/proc/self/task")) == 1 and others() == 0
-
-
-def set_dumpable(value: int) -> None:
-    """0: a call, which has the same uid, cannot write into the memory of this process."""
-    try:
-        import ctypes
-
-        ctypes.CDLL(None).prctl(4, value, 0, 0, 0)
-    except Exception:  # noqa: BLE001 - a Python without ctypes: then only ptrace's own rules hold
-        pass
 
 
 def prepare(job: Message) -> Program | Message:
@@ -249,7 +208,7 @@ def main() -> None:
     if forks:
         gc.collect()
         gc.freeze()  # a collection in a child would write to, and so copy, every page that it shares
-        set_dumpable(0)
+        driver.set_dumpable(0)
         serve_forked(host, program)
     else:
         found = answer(program, host.receive())

@@ -10,9 +10,7 @@ import base64
 import io
 import json
 import os
-import select
 import stat
-import struct
 import subprocess
 import sys
 import time
@@ -222,7 +220,7 @@ def run_agent(message: Message) -> bytes | Message:
     os.close(writing)
     try:
         until = time.monotonic() + message["timeout_s"]
-        frame, is_late = _receive(reading, child, 2 * message["result_bytes"] + 128 * 1024, until)
+        frame, is_late = driver.read_frame(reading, child, 2 * message["result_bytes"] + 128 * 1024, until)
     finally:
         os.close(reading)
     global _left_by_agent
@@ -253,7 +251,7 @@ def _other_processes(child: int) -> list[str]:
 def _run_as_agent(job: Message, pipe: int) -> None:
     try:
         os.close(driver.CONTROL)
-        commands.set_dumpable(1)
+        driver.set_dumpable(1)
         driver.confine(job["limits"])
         try:
             driver.settle(job)
@@ -262,42 +260,10 @@ def _run_as_agent(job: Message, pipe: int) -> None:
         else:
             found = driver.answer(job)
         driver.flush()
-        frame = json.dumps(found).encode()
-        data = struct.pack(">I", len(frame)) + frame
-        while data:
-            data = data[os.write(pipe, data) :]
+        driver.write_frame(pipe, found)
         time.sleep(60)  # what is left of it is looked at while it lives; then it is killed
     finally:
         os._exit(0)
-
-
-def _receive(pipe: int, child: int, largest: int, until: float) -> tuple[bytes | None, bool]:
-    """A whole frame, and whether the time was over first."""
-    handle = os.pidfd_open(child)
-    data = bytearray()
-    size = None
-    try:
-        poll = select.poll()
-        poll.register(pipe, select.POLLIN)
-        poll.register(handle, select.POLLIN)
-        while size is None or len(data) < size + 4:
-            left_s = until - time.monotonic()
-            if left_s <= 0:
-                return None, True
-            ready = {one for one, _ in poll.poll(min(left_s, 60) * 1000)}
-            if not ready:
-                continue
-            part = os.read(pipe, 1 << 16) if pipe in ready else b""
-            if not part:
-                return None, False
-            data += part
-            if size is None and len(data) >= 4:
-                (size,) = struct.unpack(">I", data[:4])
-                if size > largest:
-                    return None, False
-    finally:
-        os.close(handle)
-    return bytes(data[4 : size + 4]), False
 
 
 # What was changed
@@ -506,7 +472,7 @@ def main() -> None:
     with driver.open_door(int(sys.argv[1])) as door:
         greeting = {"port": door.getsockname()[1], "pid": os.getpid(), **driver.confinement()}
         host.send(greeting, [door.fileno()])
-    commands.set_dumpable(0)
+    driver.set_dumpable(0)
     if FILLS not in sys.argv:  # there, what is given is counted first
         unpack_ahead()
     while True:

@@ -197,10 +197,10 @@ async def _whole_task(platform: Platform, org_id: int, task_id: int) -> JsonObje
             oracles.present_version(connection, task.id),
         )
     )
-    return _shown(task, seed, version)
+    return _task_json(task, seed, version)
 
 
-def _shown(task: Task, seed: JsonObject, oracle_version: int) -> JsonObject:
+def _task_json(task: Task, seed: JsonObject, oracle_version: int) -> JsonObject:
     return {
         "id": task.id,
         "dataset_id": task.dataset_id,

@@ -86,7 +86,7 @@ async def create_seed_session(request: Request, platform: Ours, key: Contributor
     the same bytes.
     """
     session = await opened(platform, key.org_id, key.name, await read_json_object(request))
-    return await _told(platform, session, 201)
+    return await _answer_session(platform, session, 201)
 
 
 @router.post("/estimate", openapi_extra=json_body(schemas.SEED_SESSION))
@@ -241,7 +241,7 @@ async def continue_seed_session(
     """Freeze the world and start on the rows."""
     seen, body = _seen(if_match), await read_optional_object(request)
     session = await review_rows.continue_session(platform, generator, key.org_id, session_id, body, seen=seen)
-    return await _told(platform, session, 202)
+    return await _answer_session(platform, session, 202)
 
 
 @router.post(
@@ -256,7 +256,7 @@ async def resume_seed_session(
     """
     body = await read_optional_object(request)
     session = await review_rows.resume_session(platform, generator, key.org_id, session_id, body)
-    return await _told(platform, session, 202)
+    return await _answer_session(platform, session, 202)
 
 
 @router.get("/{session_id}/rows")
@@ -300,7 +300,7 @@ async def regenerate_row(
 ) -> Response:
     """Leave a row out and make another in its place."""
     session = await review_rows.regenerate_row(platform, generator, key.org_id, session_id, row_id)
-    return await _told(platform, session, 202)
+    return await _answer_session(platform, session, 202)
 
 
 @router.delete("/{session_id}/buckets/{number}")
@@ -315,26 +315,28 @@ async def regenerate_bucket(
 ) -> Response:
     """Leave all rows of a bucket out and make as many others as were asked for."""
     session = await review_rows.regenerate_bucket(platform, generator, key.org_id, session_id, number)
-    return await _told(platform, session, 202)
+    return await _answer_session(platform, session, 202)
 
 
 @router.post("/{session_id}/finalize", status_code=201)
 async def finalize_seed_session(session_id: Id, platform: Ours, key: Contributor) -> Response:
     """Make a dataset of the kept rows; every task starts from the frozen world. `dataset_id` names it."""
-    return await _told(platform, await finalized(platform, key.org_id, session_id), 201)
+    return await _answer_session(platform, await finalized(platform, key.org_id, session_id), 201)
 
 
 @router.post("/{session_id}/abandon")
 async def abandon_seed_session(session_id: Id, platform: Ours, key: Contributor) -> Response:
     """End the session without a dataset; it stays to be looked at."""
-    return await _told(platform, await review_rows.abandon_session(platform, key.org_id, session_id), 200)
+    return await _answer_session(
+        platform, await review_rows.abandon_session(platform, key.org_id, session_id), 200
+    )
 
 
 async def _seen_in_body(request: Request, if_match: str | None) -> int | None:
     return read_only_revision(await read_optional_object(request)) or _seen(if_match)
 
 
-async def _told(platform: Platform, session: SeedSession, status: int) -> Response:
+async def _answer_session(platform: Platform, session: SeedSession, status: int) -> Response:
     def read(connection: Connection) -> Any:
         return session_json(connection, session)
 

@@ -6,11 +6,10 @@ import secrets
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from pipelines.core.access.issuer_url import client_problems, oidc_problems
+from pipelines.core.access.issuer_url import client_problems, is_loopback, oidc_problems
 from pipelines.core.models.model_question import Purpose
 from pipelines.core.models.model_upstreams import ModelUpstream
 from pipelines.core.text.problems import Problem, Refused
@@ -30,179 +29,88 @@ POSTGRES = ("postgresql://", "postgres://")
 MOST_DIGITS = 18
 SHARED_RATE_LIMIT = 60  # tool calls a minute per run, where a server is reached from elsewhere
 TEN_YEARS_S = 315_360_000  # a run that stays open longer is a slip, and the calendar ends
-RANGES = (
-    ("PIPELINES_PORT", "port", 0, 65_535),
-    ("PIPELINES_MANUAL_RUN_TTL_S", "manual_run_ttl_s", 1, TEN_YEARS_S),
-    ("PIPELINES_UPLOAD_LIMIT_MB", "upload_limit_mb", 1, 1_000_000),
-    ("PIPELINES_BATCH_RUNS", "batch_runs", 1, 10_000_000),
-    ("PIPELINES_EVAL_MATRIX_RUNS", "eval_matrix_runs", 1, 10_000_000),
-    ("PIPELINES_JUDGING_S", "judging_s", 1, 600),
-    ("PIPELINES_LIVE_RUNS_MB", "live_runs_mb", 16, 1_000_000),
-    ("PIPELINES_CASSETTES_MB", "cassettes_mb", 1, 1_000_000),
-    ("PIPELINES_HEAD_TIMEOUT_S", "head_timeout_s", 1, 3_600),
-    ("PIPELINES_STALL_TIMEOUT_S", "stall_timeout_s", 1, 3_600),
-    ("PIPELINES_MAX_CONNECTIONS", "max_connections", 0, 1_000_000),
-    ("PIPELINES_MAX_UNFINISHED", "max_unfinished", 1, 1_000_000),
-    ("PIPELINES_SANDBOXES_AT_ONCE", "sandboxes_at_once", 0, 1_000),
-    ("PIPELINES_CODING_SCENARIOS", "coding_scenarios", 1, 1_000_000),
-    ("PIPELINES_WORKSPACE_MB", "workspace_mb", 1, 100_000),
-    ("PIPELINES_WORKSPACE_FILES", "workspace_files", 1, 10_000_000),
-    ("PIPELINES_WORKSPACE_DIFF_KB", "workspace_diff_kb", 1, 65_536),
-    ("PIPELINES_MODEL_CALLS", "model_calls", 1, 1_000_000),
-    ("PIPELINES_MODEL_CALLS_AT_ONCE", "model_calls_at_once", 1, 32),
-    ("PIPELINES_MODEL_TIMEOUT_S", "model_timeout_s", 1, 3_600),
-    ("PIPELINES_MODEL_REQUEST_MB", "model_request_mb", 1, 100),
-    ("PIPELINES_MODEL_ANSWER_MB", "model_answer_mb", 1, 1_000),
-    ("PIPELINES_ASKS_AT_ONCE", "asks_at_once", 1, 1_000),
-    ("PIPELINES_ASK_TIMEOUT_S", "ask_timeout_s", 1, 3_600),
-    ("PIPELINES_TELEMETRY_DAYS", "telemetry_days", 0, 36_500),
-    ("PIPELINES_SESSION_DAYS", "session_days", 0, 36_500),
-    ("PIPELINES_WORKER_SILENT_S", "worker_silent_s", 1, 86_400),
-    ("PIPELINES_TOKEN_SKEW_S", "token_skew_s", 0, 600),
-)
-CHOICES = (
-    ("PIPELINES_SYNCHRONOUS", "synchronous", ("full", "normal")),
-    ("PIPELINES_ALLOW_PRIVATE_ENDPOINTS", "allow_private_endpoints", ("auto", "yes", "no")),
-    ("PIPELINES_UNSAFE_CODE", "unsafe_code", ("yes", "no")),
-    ("PIPELINES_WORKSPACE_SHARING", "workspace_sharing", ("auto", "overlay", "memory")),
-    ("PIPELINES_TELEMETRY_MASK_IPS", "telemetry_mask_ips", ("yes", "no")),
-    ("PIPELINES_LOG_LEVEL", "log_level", ("debug", "info", "warning", "error")),
-    ("PIPELINES_LOG_FORMAT", "log_format", ("text", "json")),
-    ("PIPELINES_ACCESS_LOG", "access_log", ("yes", "no")),
-)
 
 
-class Setting(NamedTuple):
-    variable: str
-    field: str
-    default: Any
-    help: str
-
-
-SETTINGS: tuple[Setting, ...] = (
-    Setting("PIPELINES_HOST", "host", "127.0.0.1", "address to listen on"),
-    Setting("PIPELINES_PORT", "port", 8420, "port to listen on; 0 takes a free one"),
-    Setting("PIPELINES_DATA_DIR", "data_dir", ".pipelines", "folder of the database and the keys"),
-    Setting("PIPELINES_DATABASE_URL", "database_url", "", "sqlite:/// or postgresql:// URL; empty: a file"),
-    Setting("PIPELINES_SYNCHRONOUS", "synchronous", "full", "full survives a power cut, normal only a crash"),
-    Setting("PIPELINES_API_KEY", "api_key", "", "becomes the first API key at the first start"),
-    Setting("PIPELINES_SECRET_KEY", "secret_key", "", "32 bytes in base64 to encrypt secrets; empty: a file"),
-    Setting("PIPELINES_PUBLIC_URL", "public_url", "", "base URL for agents; empty: the server's own"),
-    Setting("PIPELINES_ALLOW_PRIVATE_ENDPOINTS", "allow_private_endpoints", "auto", "yes, no or auto"),
-    Setting("PIPELINES_PROXY_RATE_LIMIT", "proxy_rate_limit", "auto", "calls per minute and run; 0, auto"),
-    Setting("PIPELINES_MANUAL_RUN_TTL_S", "manual_run_ttl_s", 86_400, "how long a manual run stays open"),
-    Setting("PIPELINES_UPLOAD_LIMIT_MB", "upload_limit_mb", 64, "largest dataset upload"),
-    Setting("PIPELINES_BATCH_RUNS", "batch_runs", 100_000, "most runs of one batch"),
-    Setting("PIPELINES_EVAL_MATRIX_RUNS", "eval_matrix_runs", 200_000, "runs of a matrix, with baselines"),
-    Setting("PIPELINES_JUDGING_S", "judging_s", 3, "CPU time limit to judge a run, without models"),
-    Setting("PIPELINES_LIVE_RUNS_MB", "live_runs_mb", 1_024, "memory for active runs and their worlds"),
-    Setting("PIPELINES_CASSETTES_MB", "cassettes_mb", 256, "memory for cassettes in replay"),
-    Setting("PIPELINES_HEAD_TIMEOUT_S", "head_timeout_s", 10, "time limit for the head of a request"),
-    Setting("PIPELINES_STALL_TIMEOUT_S", "stall_timeout_s", 30, "time limit for a client that stalls"),
-    Setting("PIPELINES_MAX_CONNECTIONS", "max_connections", 0, "0: what open files allow, at most 10,000"),
-    Setting("PIPELINES_MAX_UNFINISHED", "max_unfinished", 1_000, "most unfinished requests of one address"),
-    Setting("PIPELINES_UNSAFE_CODE", "unsafe_code", "no", "yes: run uploaded code even without isolation"),
-    Setting("PIPELINES_SANDBOX_CGROUP", "sandbox_cgroup", "", "cgroup for code, or auto; empty: none"),
-    Setting("PIPELINES_SANDBOXES_AT_ONCE", "sandboxes_at_once", 0, "concurrent sandboxes; 0: four per core"),
-    Setting("PIPELINES_CODING_SCENARIOS", "coding_scenarios", 20_000, "most coding scenarios of one org"),
-    Setting("PIPELINES_WORKSPACE_MB", "workspace_mb", 500, "largest coding workspace, with written files"),
-    Setting("PIPELINES_WORKSPACE_FILES", "workspace_files", 50_000, "most files of a coding workspace"),
-    Setting("PIPELINES_WORKSPACE_SHARING", "workspace_sharing", "auto", "overlay, memory or auto"),
-    Setting("PIPELINES_WORKSPACE_DIFF_KB", "workspace_diff_kb", 4_096, "largest change to grade"),
-    Setting("PIPELINES_MODEL", "model", "", "model for the server, such as openai:gpt-5-mini; empty: none"),
-    Setting("PIPELINES_SIMULATOR_MODEL", "simulator_model", "", "model for tool calls that no plan covers"),
-    Setting("PIPELINES_JUDGE_MODEL", "judge_model", "", "model for verdicts that no oracle decides"),
-    Setting("PIPELINES_USER_MODEL", "user_model", "", "model that plays the user of a conversation"),
-    Setting("PIPELINES_AUTHOR_MODEL", "author_model", "", "model that drafts plans, rules and worlds"),
-    Setting("PIPELINES_ASKS_AT_ONCE", "asks_at_once", 32, "most concurrent requests to one provider"),
-    Setting("PIPELINES_ASK_TIMEOUT_S", "ask_timeout_s", 120, "timeout of a request to a model"),
-    Setting("PIPELINES_MODEL_GATEWAY", "model_gateway", "", "models for uploaded code: a file or JSON"),
-    Setting("PIPELINES_MODEL_CALLS", "model_calls", 500, "most model calls of one run"),
-    Setting("PIPELINES_MODEL_CALLS_AT_ONCE", "model_calls_at_once", 8, "concurrent model calls of a run"),
-    Setting("PIPELINES_MODEL_TIMEOUT_S", "model_timeout_s", 600, "timeout of a model call"),
-    Setting("PIPELINES_MODEL_REQUEST_MB", "model_request_mb", 8, "largest request to a model"),
-    Setting("PIPELINES_MODEL_ANSWER_MB", "model_answer_mb", 16, "largest answer of a model"),
-    Setting("PIPELINES_MCP_STDIO", "mcp_stdio", "", "folder of MCP servers to start; empty: none"),
-    Setting("PIPELINES_CACHE_DAYS", "cache_days", 30, "delete unused packages and code; 0: never"),
-    Setting("PIPELINES_CACHE_LIMIT_MB", "cache_limit_mb", 10_000, "disk limit for both; 0: no limit"),
-    Setting("PIPELINES_TELEMETRY_DAYS", "telemetry_days", 30, "retention of spans; 0: for ever"),
-    Setting("PIPELINES_SESSION_DAYS", "session_days", 30, "delete abandoned seed sessions; 0: never"),
-    Setting("PIPELINES_TELEMETRY_MASK_IPS", "telemetry_mask_ips", "no", "yes: mask IP addresses too"),
-    Setting("PIPELINES_WORKER_SILENT_S", "worker_silent_s", 15, "a worker silent this long counts as gone"),
-    Setting("PIPELINES_OIDC_ISSUER", "oidc_issuer", "", "OIDC issuer to accept tokens from; empty: none"),
-    Setting("PIPELINES_OIDC_AUDIENCE", "oidc_audience", "", "required audience (aud) of its tokens"),
-    Setting("PIPELINES_OIDC_ROLE_CLAIM", "oidc_role_claim", "role", "claim with the role"),
-    Setting("PIPELINES_OIDC_ORG_CLAIM", "oidc_org_claim", "", "claim with the org; empty: the only org"),
-    Setting("PIPELINES_OIDC_CLIENT_ID", "oidc_client_id", "", "OIDC client for sign-in to the pages"),
-    Setting("PIPELINES_OIDC_CLIENT_SECRET", "oidc_client_secret", "", "secret of the client, if it has one"),
-    Setting("PIPELINES_TOKEN_SKEW_S", "token_skew_s", 60, "allowed clock difference for tokens"),
-    Setting("PIPELINES_LOG_LEVEL", "log_level", "warning", "debug, info, warning or error"),
-    Setting("PIPELINES_LOG_FORMAT", "log_format", "text", "text, or json for one object per line"),
-    Setting("PIPELINES_ACCESS_LOG", "access_log", "no", "yes: log each request"),
-)  # fmt: skip
+def _setting(
+    default: Any,
+    help: str,
+    least: int | None = None,
+    most: int | None = None,
+    *,
+    choices: tuple[str, ...] = (),
+) -> Any:
+    """A field that the variable PIPELINES_<NAME> sets."""
+    meaning = {"help": help, "least": least, "most": most, "choices": choices}
+    return dataclasses.field(default=default, metadata=meaning)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
-    host: str
-    port: int
-    data_dir: Path
-    database_url: str
-    synchronous: str
-    api_key: str
-    secret_key: str
-    public_url: str
-    allow_private_endpoints: str
-    proxy_rate_limit: str
-    manual_run_ttl_s: int
-    upload_limit_mb: int
-    batch_runs: int
-    eval_matrix_runs: int
-    judging_s: int
-    live_runs_mb: int
-    cassettes_mb: int
-    head_timeout_s: int
-    stall_timeout_s: int
-    max_connections: int
-    max_unfinished: int
-    unsafe_code: str
-    sandbox_cgroup: str
-    sandboxes_at_once: int
-    coding_scenarios: int
-    workspace_mb: int
-    workspace_files: int
-    workspace_sharing: str
-    workspace_diff_kb: int
-    model: str
-    simulator_model: str
-    judge_model: str
-    user_model: str
-    author_model: str
-    asks_at_once: int
-    ask_timeout_s: int
-    model_gateway: str
-    model_calls: int
-    model_calls_at_once: int
-    model_timeout_s: int
-    model_request_mb: int
-    model_answer_mb: int
-    mcp_stdio: str
-    cache_days: int
-    cache_limit_mb: int
-    telemetry_days: int
-    session_days: int
-    telemetry_mask_ips: str
-    worker_silent_s: int
-    oidc_issuer: str
-    oidc_audience: str
-    oidc_role_claim: str
-    oidc_org_claim: str
-    oidc_client_id: str
-    oidc_client_secret: str
-    token_skew_s: int
-    log_level: str
-    log_format: str
-    access_log: str
+    host: str = _setting("127.0.0.1", "address to listen on")
+    port: int = _setting(8420, "port to listen on; 0 takes a free one", 0, 65_535)
+    data_dir: Path = _setting(Path(".pipelines"), "folder of the database and the keys")  # noqa: RUF009
+    database_url: str = _setting("", "sqlite:/// or postgresql:// URL; empty: a file")
+    synchronous: str = _setting(
+        "full", "full survives a power cut, normal only a crash", choices=("full", "normal")
+    )
+    api_key: str = _setting("", "becomes the first API key at the first start")
+    secret_key: str = _setting("", "32 bytes in base64 to encrypt secrets; empty: a file")
+    public_url: str = _setting("", "base URL for agents; empty: the server's own")
+    allow_private_endpoints: str = _setting("auto", "yes, no or auto", choices=("auto", "yes", "no"))
+    proxy_rate_limit: str = _setting("auto", "calls per minute and run; 0, auto")
+    manual_run_ttl_s: int = _setting(86_400, "how long a manual run stays open", 1, TEN_YEARS_S)
+    upload_limit_mb: int = _setting(64, "largest dataset upload", 1, 1_000_000)
+    batch_runs: int = _setting(100_000, "most runs of one batch", 1, 10_000_000)
+    eval_matrix_runs: int = _setting(200_000, "runs of a matrix, with baselines", 1, 10_000_000)
+    judging_s: int = _setting(3, "CPU time limit to judge a run, without models", 1, 600)
+    live_runs_mb: int = _setting(1_024, "memory for active runs and their worlds", 16, 1_000_000)
+    cassettes_mb: int = _setting(256, "memory for cassettes in replay", 1, 1_000_000)
+    head_timeout_s: int = _setting(10, "time limit for the head of a request", 1, 3_600)
+    stall_timeout_s: int = _setting(30, "time limit for a client that stalls", 1, 3_600)
+    max_connections: int = _setting(0, "0: what open files allow, at most 10,000", 0, 1_000_000)
+    max_unfinished: int = _setting(1_000, "most unfinished requests of one address", 1, 1_000_000)
+    unsafe_code: str = _setting("no", "yes: run uploaded code even without isolation", choices=("yes", "no"))
+    sandbox_cgroup: str = _setting("", "cgroup for code, or auto; empty: none")
+    sandboxes_at_once: int = _setting(0, "concurrent sandboxes; 0: four per core", 0, 1_000)
+    coding_scenarios: int = _setting(20_000, "most coding scenarios of one org", 1, 1_000_000)
+    workspace_mb: int = _setting(500, "largest coding workspace, with written files", 1, 100_000)
+    workspace_files: int = _setting(50_000, "most files of a coding workspace", 1, 10_000_000)
+    workspace_sharing: str = _setting(
+        "auto", "overlay, memory or auto", choices=("auto", "overlay", "memory")
+    )
+    workspace_diff_kb: int = _setting(4_096, "largest change to grade", 1, 65_536)
+    model: str = _setting("", "model for the server, such as openai:gpt-5-mini; empty: none")
+    simulator_model: str = _setting("", "model for tool calls that no plan covers")
+    judge_model: str = _setting("", "model for verdicts that no oracle decides")
+    user_model: str = _setting("", "model that plays the user of a conversation")
+    author_model: str = _setting("", "model that drafts plans, rules and worlds")
+    asks_at_once: int = _setting(32, "most concurrent requests to one provider", 1, 1_000)
+    ask_timeout_s: int = _setting(120, "timeout of a request to a model", 1, 3_600)
+    model_gateway: str = _setting("", "models for uploaded code: a file or JSON")
+    model_calls: int = _setting(500, "most model calls of one run", 1, 1_000_000)
+    model_calls_at_once: int = _setting(8, "concurrent model calls of a run", 1, 32)
+    model_timeout_s: int = _setting(600, "timeout of a model call", 1, 3_600)
+    model_request_mb: int = _setting(8, "largest request to a model", 1, 100)
+    model_answer_mb: int = _setting(16, "largest answer of a model", 1, 1_000)
+    mcp_stdio: str = _setting("", "folder of MCP servers to start; empty: none")
+    cache_days: int = _setting(30, "delete unused packages and code; 0: never")
+    cache_limit_mb: int = _setting(10_000, "disk limit for both; 0: no limit")
+    telemetry_days: int = _setting(30, "retention of spans; 0: for ever", 0, 36_500)
+    session_days: int = _setting(30, "delete abandoned seed sessions; 0: never", 0, 36_500)
+    telemetry_mask_ips: str = _setting("no", "yes: mask IP addresses too", choices=("yes", "no"))
+    worker_silent_s: int = _setting(15, "a worker silent this long counts as gone", 1, 86_400)
+    oidc_issuer: str = _setting("", "OIDC issuer to accept tokens from; empty: none")
+    oidc_audience: str = _setting("", "required audience (aud) of its tokens")
+    oidc_role_claim: str = _setting("role", "claim with the role")
+    oidc_org_claim: str = _setting("", "claim with the org; empty: the only org")
+    oidc_client_id: str = _setting("", "OIDC client for sign-in to the pages")
+    oidc_client_secret: str = _setting("", "secret of the client, if it has one")
+    token_skew_s: int = _setting(60, "allowed clock difference for tokens", 0, 600)
+    log_level: str = _setting(
+        "warning", "debug, info, warning or error", choices=("debug", "info", "warning", "error")
+    )
+    log_format: str = _setting("text", "text, or json for one object per line", choices=("text", "json"))
+    access_log: str = _setting("no", "yes: log each request", choices=("yes", "no"))
     model_upstreams: tuple[ModelUpstream, ...] = ()  # what model_gateway lists, with keys of the environment
     #: The keys of the environment that models are asked with, by variable.
     model_keys: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
@@ -297,11 +205,21 @@ class Settings:
         return f"{socket.gethostname()}-{secrets.token_hex(4)}" if self.is_shared else "local"
 
 
-def is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+class Setting(NamedTuple):
+    variable: str
+    field: str
+    default: Any
+    help: str
+    least: int | None
+    most: int | None
+    choices: tuple[str, ...]
+
+
+SETTINGS: tuple[Setting, ...] = tuple(
+    Setting(f"PIPELINES_{field.name.upper()}", field.name, field.default, **field.metadata)
+    for field in dataclasses.fields(Settings)
+    if field.metadata
+)
 
 
 def load_settings(environment: Mapping[str, str] = os.environ, **flags: Any) -> Settings:
@@ -340,13 +258,18 @@ def _is_number(text: str) -> bool:
 
 def _problems(values: Mapping[str, Any]) -> list[Problem]:
     found = []
-    for variable, field, least, most in RANGES:
-        if not least <= values[field] <= most:
-            found.append(Problem(path=variable, message=f"must be from {least} to {most}"))
-    for variable, field, choices in CHOICES:
-        if values[field] not in choices:
-            *others, last = map(repr, choices)
-            found.append(Problem(path=variable, message=f"must be {', '.join(others)} or {last}"))
+    for setting in SETTINGS:
+        value = values[setting.field]
+        if (
+            setting.least is not None
+            and setting.most is not None
+            and not setting.least <= value <= setting.most
+        ):
+            message = f"must be from {setting.least} to {setting.most}"
+            found.append(Problem(path=setting.variable, message=message))
+        if setting.choices and value not in setting.choices:
+            *others, last = map(repr, setting.choices)
+            found.append(Problem(path=setting.variable, message=f"must be {', '.join(others)} or {last}"))
     limit = values["proxy_rate_limit"]
     if limit != "auto" and not _is_number(limit):
         message = f"must be a whole number or 'auto', not {limit[:40]!r}"

@@ -48,14 +48,14 @@ def logged(answer: Answer) -> Answer:
         started = time.perf_counter()
         status: int | None = None
 
-        async def heard(message: MutableMapping[str, Any]) -> None:
+        async def send_and_note_status(message: MutableMapping[str, Any]) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
             await send(message)
 
         try:
-            await answer(scope, receive, heard)
+            await answer(scope, receive, send_and_note_status)
         finally:
             request(scope["method"], scope["path"], status, started, _run_of(scope))
 

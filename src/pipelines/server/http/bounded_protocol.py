@@ -296,13 +296,13 @@ class BoundedProtocol(HttpToolsProtocol):
     def _is_too_late(self) -> None:
         if self._owed == "head":
             self._refuse(_LATE_HEAD)
-        elif self._owed == "body" and self._may_be_told():
+        elif self._owed == "body" and self._can_send_error():
             self._hang_up_on_application()
             self._tell(_LATE_BODY)
         else:
             self.transport.close()
 
-    def _may_be_told(self) -> bool:
+    def _can_send_error(self) -> bool:
         """Whether an error response can be sent: no response has begun, and none is pending."""
         cycle: Any = self.cycle
         return (

@@ -37,7 +37,7 @@ class ConnectionLimits:
     most_unfinished: int = 1_000  # of one address
 
 
-class Kept(Protocol):
+class OpenConnection(Protocol):
     """The interface of a connection for this module."""
 
     @property
@@ -56,11 +56,11 @@ class OpenConnections:
     ) -> None:
         self.limits = limits or ConnectionLimits()
         self._clock = clock
-        self._open: dict[Kept, None] = {}  # oldest first, like all of these
+        self._open: dict[OpenConnection, None] = {}  # oldest first, like all of these
         self._unfinished: dict[
-            str, dict[Kept, float]
+            str, dict[OpenConnection, float]
         ] = {}  # by address: since when the client owes us something
-        self._unread: dict[Kept, int] = {}
+        self._unread: dict[OpenConnection, int] = {}
         self._unread_bytes = 0
         self.unfed_bytes = 0
         self.body_bytes = 0
@@ -78,7 +78,7 @@ class OpenConnections:
     def has_too_much_unfed(self) -> bool:
         return self.unfed_bytes > MAX_UNFED_BYTES
 
-    def came(self, connection: Kept) -> bool:
+    def came(self, connection: OpenConnection) -> bool:
         """Adds a connection, making room if needed; False if there is no room."""
         if len(self._open) >= self.limits.most and not self._made_room():
             return False
@@ -86,12 +86,12 @@ class OpenConnections:
         self.begins(connection)
         return True
 
-    def gone(self, connection: Kept) -> None:
+    def gone(self, connection: OpenConnection) -> None:
         self._open.pop(connection, None)
         self.finishes(connection)
         self.drains(connection)
 
-    def begins(self, connection: Kept) -> None:
+    def begins(self, connection: OpenConnection) -> None:
         """The client has begun to send something (first request, head or body) and still owes the rest."""
         now = self._clock()
         theirs = self._unfinished.setdefault(connection.address, {})
@@ -104,14 +104,14 @@ class OpenConnections:
         while self.body_bytes > MAX_BODY_BYTES_HELD and self._give_up_unfinished():
             pass
 
-    def finishes(self, connection: Kept) -> None:
+    def finishes(self, connection: OpenConnection) -> None:
         theirs = self._unfinished.get(connection.address)
         if theirs is not None:
             theirs.pop(connection, None)
             if not theirs:
                 del self._unfinished[connection.address]
 
-    def stalls(self, connection: Kept, unsent: int) -> None:
+    def stalls(self, connection: OpenConnection, unsent: int) -> None:
         """The client does not read its response."""
         self.drains(connection)
         self._unread[connection] = unsent
@@ -119,7 +119,7 @@ class OpenConnections:
         while self._unread_bytes > MAX_UNREAD_BYTES and len(self._unread) > 1:
             self._give_up(next(iter(self._unread)))
 
-    def drains(self, connection: Kept) -> None:
+    def drains(self, connection: OpenConnection) -> None:
         self._unread_bytes -= self._unread.pop(connection, 0)
 
     def _made_room(self) -> bool:
@@ -141,7 +141,7 @@ class OpenConnections:
         self._give_up(next(iter(theirs)))
         return True
 
-    def _give_up(self, connection: Kept) -> None:
+    def _give_up(self, connection: OpenConnection) -> None:
         self.given_up += 1
         self.gone(connection)
         connection.give_up()

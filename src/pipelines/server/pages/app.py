@@ -1,8 +1,6 @@
 """All pages as one ASGI application next to the API. Its errors are pages, and it accepts sign-ins, not
 keys."""
 
-import logging
-
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import State
@@ -23,8 +21,6 @@ from pipelines.server.pages.tasks import dataset_rules, datasets, new_dataset, t
 from pipelines.server.pages.visitor import SignInNeeded, Visitor
 from pipelines.server.pages.worlds import new_world, world_forms, worlds
 from pipelines.wire.errors import InternalError, OdysseyError
-
-log = logging.getLogger(__name__)
 
 #: The order matters: the first module takes a path that fits two, such as /datasets/new.
 RENDERED_AT_ONCE = 3  # pages; an org has two of them

@@ -144,14 +144,14 @@ async def _editor(
         here="datasets",
         trail=SCENARIOS,
         status=422 if isinstance(error, Refused) else 409 if error is not None else 200,
-        stored=await asyncio.to_thread(_shown, stored) if stored is not None else None,
+        stored=await asyncio.to_thread(_render_scenario, stored) if stored is not None else None,
         text=text[:LONGEST_EDITED_TEXT],
         is_long=is_long,
         problems=problems,
     )
 
 
-def _shown(stored: StoredCodingScenario) -> dict[str, Any]:
+def _render_scenario(stored: StoredCodingScenario) -> dict[str, Any]:
     scenario = CodingScenario.from_stored(stored.body())
     seed = scenario.workspace_seed
     return {
@@ -182,11 +182,11 @@ def _scorer(scorer: Scorer) -> dict[str, Any]:
         "name": scorer.name,
         "type": scorer.type,
         "required": scorer.required,
-        "told": _told(scorer)[:LONGEST_TOLD],
+        "told": _describe_scorer(scorer)[:LONGEST_TOLD],
     }
 
 
-def _told(scorer: Scorer) -> str:
+def _describe_scorer(scorer: Scorer) -> str:
     """A short description of the scorer."""
     if isinstance(scorer, CommandScorer):
         reward = f", reward at {scorer.reward_file}" if scorer.reward_file else ""

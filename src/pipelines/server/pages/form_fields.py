@@ -11,6 +11,8 @@ from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads, 
 from pipelines.core.text.problems import Problem, Refused, said_of
 from pipelines.processes.pool import Job, TookTooMuch
 from pipelines.server.api.common import MAX_ID, MOST_VALUES, READING_S, SMALL_BODY_BYTES, platform_of
+from pipelines.server.errors import status_of
+from pipelines.wire.errors import OdysseyError
 from pipelines.wire.names import MAX_BODY_BYTES
 
 MOST_TEXT = MAX_BODY_BYTES * 8  # bytes, as much as the body of an agent may have
@@ -56,6 +58,20 @@ async def _read_aside(request: Request, data: bytes) -> Json:
         file.seek(0)
         (text,) = await platform_of(request).helpers.run(job, file, owner=request.state.org_id)
     return loads_own(text)
+
+
+def problems_in(error: Refused | OdysseyError) -> list[Problem]:
+    """The problems of a refused form; any other error is one problem of the whole form."""
+    return error.problems if isinstance(error, Refused) else [Problem(path="", message=error.message)]
+
+
+def refusal_status(error: Refused | OdysseyError) -> int:
+    return 422 if isinstance(error, Refused) else status_of(type(error))
+
+
+def number_or_text(text: str) -> Json:
+    """A text that is no number stays text, so that the API reports it with the other problems."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else text
 
 
 def problems_by_field(problems: Iterable[Problem], fields: Iterable[str]) -> dict[str, list[JsonObject]]:

@@ -68,7 +68,7 @@ def _read(connection: Connection, org_id: int) -> Home:
     names = overview.agent_names(connection, org_id, (batch.agent_id for batch in lately))
     matrices = overview.matrices_of_batches(connection, [batch.id for batch in lately])
     return Home(
-        batches=[_shown(connection, batch, names, matrices) for batch in lately[:SHOWN]],
+        batches=[_batch_row(connection, batch, names, matrices) for batch in lately[:SHOWN]],
         charts=_charts(connection, [batch for batch in lately if batch.id not in matrices], names),
         waiting=waiting_counts(connection, org_id=org_id),
         latest=overview.latest(connection, org_id),
@@ -76,7 +76,7 @@ def _read(connection: Connection, org_id: int) -> Home:
     )
 
 
-def _shown(
+def _batch_row(
     connection: Connection, batch: Batch, names: dict[int, str], matrices: dict[int, str]
 ) -> JsonObject:
     counts = counts_of_batch(connection, batch.id)

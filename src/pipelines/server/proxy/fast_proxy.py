@@ -158,8 +158,8 @@ class LeanProxyProtocol(OneWriteProtocol):
             self._owed_since = self.loop.time() - (time.perf_counter() - self._held.started)
         super()._look()
 
-    def _may_be_told(self) -> bool:
-        return self._held is not None or super()._may_be_told()
+    def _can_send_error(self) -> bool:
+        return self._held is not None or super()._can_send_error()
 
     def _hang_up_on_application(self) -> None:
         self._is_reading = False

@@ -67,7 +67,7 @@ class _Gone(Exception):
     """The caller disconnected before the request was complete, so nothing happens."""
 
 
-class _Asked(NamedTuple):
+class _ProxyRequest(NamedTuple):
     """A request with a valid token and target."""
 
     scope: Scope
@@ -105,7 +105,7 @@ class Proxy:
             live = self.live_runs.get(token_hash) or await self.loaded(token_hash)
             scope[RUN] = live.id
             check_target(target, live, method=scope["method"], path=scope["path"])
-            asked = _Asked(scope, receive, send, headers, token_hash, target, started)
+            asked = _ProxyRequest(scope, receive, send, headers, token_hash, target, started)
             if target.section == "mcp":
                 await self._mcp_message(live, asked)
             elif target.name is None:
@@ -158,7 +158,7 @@ class Proxy:
             self.live_runs.forget({live.id})
         return refuse_with(InternalError())
 
-    async def _tool_call(self, live: LiveRun, asked: _Asked) -> None:
+    async def _tool_call(self, live: LiveRun, asked: _ProxyRequest) -> None:
         wait_s = self.wait_before_call(live, asked.started)
         if wait_s:
             self.tally.refusals[RateLimited.code] += 1
@@ -185,7 +185,7 @@ class Proxy:
         self.tally.answered(reply.source, call.started)
         return reply
 
-    async def _mcp_message(self, live: LiveRun, asked: _Asked) -> None:
+    async def _mcp_message(self, live: LiveRun, asked: _ProxyRequest) -> None:
         body = await _read_body(asked.receive)
         sent = header_values(asked.scope["headers"])
         try:
@@ -198,7 +198,7 @@ class Proxy:
         except Faulted as faulted:
             await _fail(asked, faulted.fault, faulted.reply)
 
-    async def _trace_event(self, live: LiveRun, asked: _Asked) -> None:
+    async def _trace_event(self, live: LiveRun, asked: _ProxyRequest) -> None:
         wait_s = wait_before(live.recent_events, asked.started, self._rate_limit * EVENTS_PER_CALL)
         if wait_s:
             self.tally.refusals[RateLimited.code] += 1
@@ -258,7 +258,7 @@ def _tools_of(live: LiveRun) -> WireReply:
     return WireReply(200, dumps({"items": shown, "next_cursor": None}), None)
 
 
-async def _fail(asked: _Asked, fault: WireFault, reply: Reply) -> None:
+async def _fail(asked: _ProxyRequest, fault: WireFault, reply: Reply) -> None:
     """Makes the connection fail; if the server does not support this, replies that it would have failed."""
     connection: OneWriteProtocol | None = asked.scope.get(CONNECTION)
     if connection is None:

@@ -120,7 +120,7 @@ class _Passing:
 
     async def _exchange(self) -> None:
         request = request_to(self._target, self._scope, self._body)
-        async with self._client.asked(request) as answer:
+        async with self._client.open_answer(request) as answer:
             self._status = answer.status
             check_answer(answer, self._limits.answer_bytes)
             kind = answer.header("content-type").lower()
@@ -133,7 +133,7 @@ class _Passing:
                 async for part in parts:
                     await self._send({"type": "http.response.body", "body": part, "more_body": True})
             if self._seen.is_large:
-                await self._target.access.beside(self._seen.usage)
+                await self._target.access.run_aside(self._seen.usage)
             await self._send({"type": "http.response.body", "body": b""})
 
     async def _parts(self, answer: StreamedAnswer, seen: AnswerUsage) -> AsyncGenerator[bytes]:

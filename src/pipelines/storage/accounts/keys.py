@@ -7,8 +7,9 @@ from typing import ClassVar, NamedTuple
 
 from pipelines.core.access.identity import Identity
 from pipelines.core.text.json_text import JsonObject
-from pipelines.storage.database.connection import Connection, Row, insert
-from pipelines.storage.database.paging import Filter, Page, page_of
+from pipelines.storage.database.connection import Connection, insert
+from pipelines.storage.database.paging import Filter, Page
+from pipelines.storage.database.records import Mapper
 from pipelines.wire.names import Role
 
 KEY_PREFIX = "pk_live_"
@@ -34,6 +35,10 @@ class ApiKey(Identity):
         }
 
 
+_KEY = Mapper(ApiKey)
+_KEYS = f"SELECT {_KEY.columns} FROM api_keys"
+
+
 def new_key() -> str:
     return KEY_PREFIX + secrets.token_hex(20)
 
@@ -44,7 +49,7 @@ def hash_of(secret: str) -> str:
 
 
 def add_org(connection: Connection, name: str, now: str) -> int:
-    return insert(connection, "INSERT INTO orgs (name, created_at) VALUES (?, ?)", (name, now))
+    return insert(connection, "orgs", {"name": name, "created_at": now})
 
 
 def has_orgs(connection: Connection) -> bool:
@@ -61,73 +66,47 @@ class Org(NamedTuple):
 
 
 def some_orgs(connection: Connection, limit: int) -> list[Org]:
-    rows = connection.execute("SELECT id, name FROM orgs ORDER BY id LIMIT ?", (limit,)).fetchall()
-    return [Org(row["id"], row["name"]) for row in rows]
+    return [
+        Org(*row) for row in connection.execute("SELECT id, name FROM orgs ORDER BY id LIMIT ?", (limit,))
+    ]
 
 
 def orgs_called(connection: Connection, named: int | str) -> list[Org]:
     """By id, if it is a number, else by name, which two may share."""
     column = "id" if isinstance(named, int) else "name"
-    rows = connection.execute(
-        f"SELECT id, name FROM orgs WHERE {column} = ? ORDER BY id LIMIT 2", (named,)
-    ).fetchall()
-    return [Org(row["id"], row["name"]) for row in rows]
+    statement = f"SELECT id, name FROM orgs WHERE {column} = ? ORDER BY id LIMIT 2"
+    return [Org(*row) for row in connection.execute(statement, (named,))]
 
 
 def add_key(connection: Connection, *, org_id: int, name: str, role: Role, key: str, now: str) -> ApiKey:
     preview = key[: len(KEY_PREFIX) + 4] + "…"
-    made = insert(
-        connection,
-        "INSERT INTO api_keys (org_id, name, role, key_hash, preview, created_at) VALUES (?, ?, ?, ?, ?, ?)",
-        (org_id, name, role.value, hash_of(key), preview, now),
-    )
-    return ApiKey(
-        id=made,
-        org_id=org_id,
-        name=name,
-        role=role,
-        preview=preview,
-        created_at=now,
-        revoked_at=None,
-    )
+    row = {"org_id": org_id, "name": name, "role": role, "preview": preview, "created_at": now}
+    made = insert(connection, "api_keys", row | {"key_hash": hash_of(key)})
+    return ApiKey(id=made, revoked_at=None, **row)  # type: ignore[arg-type]
 
 
 def key_by_secret(connection: Connection, secret: str) -> ApiKey | None:
-    row = connection.execute(
-        "SELECT * FROM api_keys WHERE key_hash = ? AND revoked_at IS NULL", (hash_of(secret),)
-    ).fetchone()
-    return _key(row) if row else None
+    return _KEY.one(connection, f"{_KEYS} WHERE key_hash = ? AND revoked_at IS NULL", (hash_of(secret),))
 
 
 def keys_of_org(connection: Connection, org_id: int, *, limit: int, before_id: int | None) -> Page[ApiKey]:
-    rows = page_of(
-        connection, "api_keys", filters=[Filter("org_id", org_id)], limit=limit, before_id=before_id
-    )
-    return Page([_key(row) for row in rows.items], rows.last_id)
+    filters = [Filter("org_id", org_id)]
+    return _KEY.page(connection, "api_keys", filters=filters, limit=limit, before_id=before_id)
 
 
 def key_by_id(connection: Connection, *, org_id: int, key_id: int) -> ApiKey | None:
-    row = connection.execute(
-        "SELECT * FROM api_keys WHERE id = ? AND org_id = ?", (key_id, org_id)
-    ).fetchone()
-    return _key(row) if row else None
+    return _KEY.one(connection, f"{_KEYS} WHERE id = ? AND org_id = ?", (key_id, org_id))
 
 
 def key_by_number(connection: Connection, key_id: int) -> ApiKey | None:
     """Whichever org's it is; None once it is revoked."""
-    row = connection.execute(
-        "SELECT * FROM api_keys WHERE id = ? AND revoked_at IS NULL", (key_id,)
-    ).fetchone()
-    return _key(row) if row else None
+    return _KEY.one(connection, f"{_KEYS} WHERE id = ? AND revoked_at IS NULL", (key_id,))
 
 
 def first_owner(connection: Connection) -> ApiKey | None:
     """The oldest key that may do everything: whose the server of one person is."""
-    row = connection.execute(
-        "SELECT * FROM api_keys WHERE role = ? AND revoked_at IS NULL ORDER BY id LIMIT 1",
-        (Role.OWNER.value,),
-    ).fetchone()
-    return _key(row) if row else None
+    statement = f"{_KEYS} WHERE role = ? AND revoked_at IS NULL ORDER BY id LIMIT 1"
+    return _KEY.one(connection, statement, (Role.OWNER.value,))
 
 
 def org_name(connection: Connection, org_id: int) -> str:
@@ -145,15 +124,3 @@ def owners_of_org(connection: Connection, org_id: int) -> int:
 
 def revoke_key(connection: Connection, *, key_id: int, now: str) -> None:
     connection.execute("UPDATE api_keys SET revoked_at = ? WHERE id = ?", (now, key_id))
-
-
-def _key(row: Row) -> ApiKey:
-    return ApiKey(
-        id=row["id"],
-        org_id=row["org_id"],
-        name=row["name"],
-        role=Role(row["role"]),
-        preview=row["preview"],
-        created_at=row["created_at"],
-        revoked_at=row["revoked_at"],
-    )

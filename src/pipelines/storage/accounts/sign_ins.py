@@ -5,7 +5,7 @@ from typing import NamedTuple
 from pipelines.core.access.identity import Identity, TokenBearer
 from pipelines.core.text.json_text import dumps, loads_own
 from pipelines.storage.accounts.keys import ApiKey, hash_of, key_by_number
-from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.connection import Connection, insert_row
 from pipelines.wire.names import Role
 
 
@@ -14,10 +14,8 @@ def add_sign_in(connection: Connection, *, token: str, identity: Identity, now: 
     connection.execute("DELETE FROM sign_ins WHERE expires_at <= ?", (now,))
     key_id = identity.id if isinstance(identity, ApiKey) else None
     bearer = _written(identity) if isinstance(identity, TokenBearer) else None
-    connection.execute(
-        "INSERT INTO sign_ins (token_hash, key_id, bearer, created_at, expires_at) VALUES (?, ?, ?, ?, ?)",
-        (hash_of(token), key_id, bearer, now, expires_at),
-    )
+    row = {"token_hash": hash_of(token), "key_id": key_id, "bearer": bearer}
+    insert_row(connection, "sign_ins", row | {"created_at": now, "expires_at": expires_at})
 
 
 def signed_in(connection: Connection, token: str, now: str) -> Identity | None:
@@ -49,10 +47,8 @@ def end_sign_in(connection: Connection, token: str) -> None:
 
 def add_link(connection: Connection, *, token: str, key_id: int, now: str, expires_at: str) -> None:
     connection.execute("DELETE FROM sign_in_links WHERE expires_at <= ?", (now,))
-    connection.execute(
-        "INSERT INTO sign_in_links (token_hash, key_id, expires_at) VALUES (?, ?, ?)",
-        (hash_of(token), key_id, expires_at),
-    )
+    row = {"token_hash": hash_of(token), "key_id": key_id, "expires_at": expires_at}
+    insert_row(connection, "sign_in_links", row)
 
 
 def take_link(connection: Connection, token: str, now: str) -> ApiKey | None:

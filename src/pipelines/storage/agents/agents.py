@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 from pipelines.core.agents.agent_definition import AgentDefinition
-from pipelines.core.text.json_text import JsonObject, dumps, loads_own
-from pipelines.storage.database.connection import Connection, Row, insert
+from pipelines.core.text.json_text import JsonObject, loads_own
+from pipelines.storage.database.connection import Connection, insert, insert_row
+from pipelines.storage.database.records import Mapper, Stored
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: the definition is read when first asked for, and kept
@@ -14,8 +16,9 @@ class Agent:
     org_id: int
     version: int
     status: str  # draft, published
-    definition_text: str  # as it was stored, without the auth header's value: it is shown unread
-    sealed_auth_header: bytes | None
+    #: As it was stored, without the auth header's value: it is shown unread.
+    definition_text: Annotated[str, Stored(column="definition")]
+    sealed_auth_header: Annotated[bytes | None, Stored(column="auth_header_value")]
     created_at: str
     updated_at: str
 
@@ -34,14 +37,13 @@ class Agent:
         return own | self._stored() | {"has_auth_header_value": self.sealed_auth_header is not None} | times
 
 
+_AGENT = Mapper(Agent)
+
+
 def add_agent(connection: Connection, *, org_id: int, name: str, status: str, now: str) -> int:
     """The agent without a version yet; the caller adds one in the same transaction."""
-    return insert(
-        connection,
-        "INSERT INTO agents (org_id, name, version, status, created_at, updated_at)"
-        " VALUES (?, ?, 0, ?, ?, ?)",
-        (org_id, name, status, now, now),
-    )
+    row = {"org_id": org_id, "name": name, "version": 0, "status": status}
+    return insert(connection, "agents", row | {"created_at": now, "updated_at": now})
 
 
 def add_version(
@@ -55,10 +57,9 @@ def add_version(
 ) -> int:
     """Make a new version the current one; its number."""
     (version,) = connection.execute("SELECT version + 1 FROM agents WHERE id = ?", (agent_id,)).fetchone()
-    connection.execute(
-        "INSERT INTO agent_versions (agent_id, version, definition, auth_header_value, created_at)"
-        " VALUES (?, ?, ?, ?, ?)",
-        (agent_id, version, dumps(definition.as_stored()).decode(), sealed_auth_header, now),
+    row = {"agent_id": agent_id, "version": version, "definition": definition.as_stored()}
+    insert_row(
+        connection, "agent_versions", row | {"auth_header_value": sealed_auth_header, "created_at": now}
     )
     connection.execute(
         "UPDATE agents SET version = ?, name = ?, status = ?, updated_at = ? WHERE id = ?",
@@ -79,14 +80,14 @@ def agent_by_id(
     connection: Connection, *, org_id: int, agent_id: int, version: int | None = None
 ) -> Agent | None:
     """The agent at its current version, or as it was at another. Deleted agents answer only by version."""
-    row = connection.execute(
-        "SELECT a.id, a.org_id, v.version, a.status, v.definition, v.auth_header_value,"
-        " a.created_at, a.updated_at FROM agents a"
+    return _AGENT.one(
+        connection,
+        f"SELECT {_AGENT.columns} FROM (SELECT a.id, a.org_id, v.version, a.status, v.definition,"
+        " v.auth_header_value, a.created_at, a.updated_at, a.deleted_at FROM agents a"
         " JOIN agent_versions v ON v.agent_id = a.id AND v.version = COALESCE(?, a.version)"
-        " WHERE a.id = ? AND a.org_id = ? AND (a.deleted_at IS NULL OR ? IS NOT NULL)",
+        " WHERE a.id = ? AND a.org_id = ?) AS at_version WHERE deleted_at IS NULL OR ? IS NOT NULL",
         (version, agent_id, org_id, version),
-    ).fetchone()
-    return _agent(row) if row else None
+    )
 
 
 def versions_of_agent(
@@ -118,16 +119,3 @@ def delete_agent(connection: Connection, *, org_id: int, agent_id: int, now: str
         (now, agent_id, org_id),
     )
     return done.rowcount == 1
-
-
-def _agent(row: Row) -> Agent:
-    return Agent(
-        id=row["id"],
-        org_id=row["org_id"],
-        version=row["version"],
-        status=row["status"],
-        definition_text=row["definition"],
-        sealed_auth_header=row["auth_header_value"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-    )

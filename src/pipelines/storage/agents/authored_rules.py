@@ -8,8 +8,9 @@ version 0027 of the database hold for one text only, in the runs of that time.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
-from pipelines.storage.database.connection import Connection, Row, in_list, insert
+from pipelines.core.text.json_text import Json, JsonObject, loads_own
+from pipelines.storage.database.connection import Connection, in_list, insert
+from pipelines.storage.database.records import Mapper, first_column, first_value
 from pipelines.storage.tasks.texts import named
 
 PROPOSED = "proposed"
@@ -71,6 +72,11 @@ class AuthoredRule:
         }
 
 
+_NEW_RULE = Mapper(NewRule)
+_RULE = Mapper(AuthoredRule)
+_RULES = f"SELECT {_RULE.columns} FROM authored_rules"
+
+
 def add_proposals(connection: Connection, new: Sequence[NewRule], *, now: str) -> list[int]:
     """In place of what was proposed for the same sentences and nobody has decided on."""
     for rule in new:
@@ -80,19 +86,7 @@ def add_proposals(connection: Connection, new: Sequence[NewRule], *, now: str) -
         )
     return [
         insert(
-            connection,
-            "INSERT INTO authored_rules (org_id, dataset_id, text_hash, sentence, rules, left_out, tried,"
-            " status, model, exchange_id, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                *(
-                    rule.org_id,
-                    rule.dataset_id,
-                    _ANY_TEXT,
-                    rule.sentence,
-                    dumps(list(rule.rules)).decode(),
-                ),
-                *(rule.left_out, dumps(rule.tried).decode(), rule.status, rule.model, rule.exchange_id, now),
-            ),
+            connection, "authored_rules", _NEW_RULE.row(rule) | {"text_hash": _ANY_TEXT, "created_at": now}
         )
         for rule in new
     ]
@@ -100,23 +94,16 @@ def add_proposals(connection: Connection, new: Sequence[NewRule], *, now: str) -
 
 def rules_of_dataset(connection: Connection, *, org_id: int, dataset_id: int) -> list[AuthoredRule]:
     """The newest first."""
-    rows = connection.execute(
-        "SELECT * FROM authored_rules WHERE org_id = ? AND dataset_id = ? ORDER BY id DESC",
-        (org_id, dataset_id),
-    )
-    return [_rule(row) for row in rows.fetchall()]
+    statement = f"{_RULES} WHERE org_id = ? AND dataset_id = ? ORDER BY id DESC"
+    return _RULE.all(connection, statement, (org_id, dataset_id))
 
 
 def rules_by_id(connection: Connection, ids: Sequence[int]) -> list[AuthoredRule]:
-    rows = connection.execute(
-        f"SELECT * FROM authored_rules WHERE id IN {in_list(ids)} ORDER BY id", tuple(ids)
-    )
-    return [_rule(row) for row in rows.fetchall()]
+    return _RULE.all(connection, f"{_RULES} WHERE id IN {in_list(ids)} ORDER BY id", ids)
 
 
 def rules_version(connection: Connection, dataset_id: int) -> int:
-    row = connection.execute("SELECT rules_version FROM datasets WHERE id = ?", (dataset_id,)).fetchone()
-    return int(row[0]) if row else 0
+    return first_value(connection, "SELECT rules_version FROM datasets WHERE id = ?", (dataset_id,)) or 0
 
 
 def rules_in_force(
@@ -148,13 +135,14 @@ def rules_now(connection: Connection, dataset_id: int, behavior: str | None) -> 
 
 def accepted_for_agent(connection: Connection, *, org_id: int, agent_id: int) -> list[AuthoredRule]:
     """What is in force in the datasets of an agent, the newest first."""
-    rows = connection.execute(
-        "SELECT authored_rules.* FROM authored_rules JOIN datasets ON datasets.id = authored_rules.dataset_id"
+    return _RULE.all(
+        connection,
+        f"SELECT {_RULE.columns_of('authored_rules')} FROM authored_rules"
+        " JOIN datasets ON datasets.id = authored_rules.dataset_id"
         " WHERE datasets.org_id = ? AND datasets.agent_id = ? AND authored_rules.status = ?"
         " ORDER BY authored_rules.id DESC LIMIT ?",
         (org_id, agent_id, ACCEPTED, MOST_LOOKED_AT),
     )
-    return [_rule(row) for row in rows.fetchall()]
 
 
 def accept(connection: Connection, rules: Sequence[AuthoredRule], *, by: str, now: str) -> list[int]:
@@ -165,10 +153,8 @@ def accept(connection: Connection, rules: Sequence[AuthoredRule], *, by: str, no
     # First, as it holds the dataset until this is stored: nobody else decides on its rules meanwhile.
     version = _next_version(connection, rules[0].dataset_id)
     ids = [rule.id for rule in rules]
-    found = connection.execute(
-        f"SELECT id FROM authored_rules WHERE id IN {in_list(ids)} AND status = ?", (*ids, PROPOSED)
-    )
-    proposed = {row["id"] for row in found.fetchall()}
+    statement = f"SELECT id FROM authored_rules WHERE id IN {in_list(ids)} AND status = ?"
+    proposed = first_column(connection, statement, (*ids, PROPOSED))
     decided = [id for id in ids if id not in proposed]
     for rule in () if decided else rules:
         connection.execute(
@@ -205,8 +191,3 @@ def reject(connection: Connection, rule: AuthoredRule, *, by: str, now: str) -> 
 def _next_version(connection: Connection, dataset_id: int) -> int:
     connection.execute("UPDATE datasets SET rules_version = rules_version + 1 WHERE id = ?", (dataset_id,))
     return rules_version(connection, dataset_id)
-
-
-def _rule(row: Row) -> AuthoredRule:
-    read = {name: row[name] for name in AuthoredRule.__slots__}
-    return AuthoredRule(**{**read, "rules": loads_own(row["rules"]), "tried": loads_own(row["tried"])})

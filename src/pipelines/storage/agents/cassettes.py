@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pipelines.core.text.json_text import JsonObject
-from pipelines.storage.database.connection import Connection, Row, insert, insert_many
-from pipelines.storage.database.paging import Filter, Page, page_of
+from pipelines.storage.database.connection import Connection, insert, insert_many, insert_row
+from pipelines.storage.database.paging import Filter, Page
+from pipelines.storage.database.records import Mapper, first_column
 from pipelines.storage.tasks.texts import SLICE_CHARACTERS
 
 # Of one cassette: it is held in memory as a whole while runs replay it.
@@ -41,6 +42,10 @@ class Cassette:
         }
 
 
+_CASSETTE = Mapper(Cassette)
+_EMPTY = {"calls": 0, "bytes": 0, "dropped": 0, "revision": 1}
+
+
 class StoredCall(NamedTuple):
     id: int
     key: str
@@ -59,18 +64,13 @@ class Recording(NamedTuple):
 
 def add_cassette(connection: Connection, *, org_id: int, name: str, now: str) -> None:
     """One of this name, empty, unless it is there."""
-    connection.execute(
-        "INSERT INTO cassettes (org_id, name, calls, bytes, dropped, revision, created_at, updated_at)"
-        " VALUES (?, ?, 0, 0, 0, 1, ?, ?) ON CONFLICT (org_id, name) DO NOTHING",
-        (org_id, name, now, now),
-    )
+    row = _EMPTY | {"org_id": org_id, "name": name, "created_at": now, "updated_at": now}
+    insert_row(connection, "cassettes", row, "ON CONFLICT (org_id, name) DO NOTHING")
 
 
 def cassette_by_name(connection: Connection, *, org_id: int, name: str) -> Cassette | None:
-    row = connection.execute(
-        "SELECT * FROM cassettes WHERE org_id = ? AND name = ?", (org_id, name)
-    ).fetchone()
-    return _cassette(row) if row else None
+    statement = f"SELECT {_CASSETTE.columns} FROM cassettes WHERE org_id = ? AND name = ?"
+    return _CASSETTE.one(connection, statement, (org_id, name))
 
 
 def cassette_created_at(connection: Connection, *, cassette_id: int) -> str | None:
@@ -82,7 +82,7 @@ def cassette_created_at(connection: Connection, *, cassette_id: int) -> str | No
 def cassettes_of_org(
     connection: Connection, org_id: int, *, limit: int, before_id: int | None
 ) -> Page[Cassette]:
-    rows = page_of(
+    return _CASSETTE.page(
         connection,
         "cassettes",
         filters=[Filter("org_id", org_id)],
@@ -90,15 +90,11 @@ def cassettes_of_org(
         before_id=before_id,
         where="name IS NOT NULL",
     )
-    return Page([_cassette(row) for row in rows.items], rows.last_id)
 
 
 def cassette_names(connection: Connection, *, org_id: int, most: int) -> list[str]:
-    rows = connection.execute(
-        "SELECT name FROM cassettes WHERE org_id = ? AND name IS NOT NULL ORDER BY id DESC LIMIT ?",
-        (org_id, most),
-    )
-    return [row[0] for row in rows]
+    statement = "SELECT name FROM cassettes WHERE org_id = ? AND name IS NOT NULL ORDER BY id DESC LIMIT ?"
+    return first_column(connection, statement, (org_id, most))
 
 
 def calls_of_cassette(
@@ -137,13 +133,14 @@ def _held(connection: Connection, org_id: int, name: str, now: str) -> Cassette 
     """
     for _ in range(_TURNS):
         add_cassette(connection, org_id=org_id, name=name, now=now)
-        row = connection.execute(
+        held = _CASSETTE.one(
+            connection,
             "UPDATE cassettes SET revision = revision + 1, updated_at = ? WHERE org_id = ? AND name = ?"
-            " RETURNING *",
+            f" RETURNING {_CASSETTE.columns}",
             (now, org_id, name),
-        ).fetchone()
-        if row is not None:
-            return _cassette(row)
+        )
+        if held is not None:
+            return held
     return None
 
 
@@ -178,20 +175,16 @@ def _not_recorded(connection: Connection, cassette_id: int, calls: Sequence[Reco
 
 
 def add_calls(connection: Connection, cassette_id: int, calls: Sequence[Recording]) -> None:
-    rows = [(cassette_id, call.key, call.occurrence, call.line) for call in calls]
-    insert_many(
-        connection, "INSERT INTO cassette_calls (cassette_id, call_key, occurrence, line) VALUES", rows
-    )
+    rows = [
+        {"cassette_id": cassette_id, "call_key": call.key, "occurrence": call.occurrence, "line": call.line}
+        for call in calls
+    ]
+    insert_many(connection, "cassette_calls", rows)
 
 
 def add_nameless(connection: Connection, *, org_id: int, now: str) -> int:
     """One that is stored in slices; its id."""
-    return insert(
-        connection,
-        "INSERT INTO cassettes (org_id, calls, bytes, dropped, revision, created_at, updated_at)"
-        " VALUES (?, 0, 0, 0, 1, ?, ?)",
-        (org_id, now, now),
-    )
+    return insert(connection, "cassettes", _EMPTY | {"org_id": org_id, "created_at": now, "updated_at": now})
 
 
 def name_cassette(connection: Connection, cassette: Cassette) -> int | None:
@@ -223,10 +216,8 @@ def discard_cassette(connection: Connection, *, org_id: int, name: str, now: str
 
 def nameless_cassettes(connection: Connection, *, before: str) -> list[int]:
     """That nobody goes on storing or removing."""
-    rows = connection.execute(
-        "SELECT id FROM cassettes WHERE name IS NULL AND updated_at < ? ORDER BY id", (before,)
-    )
-    return [row[0] for row in rows]
+    statement = "SELECT id FROM cassettes WHERE name IS NULL AND updated_at < ? ORDER BY id"
+    return first_column(connection, statement, (before,))
 
 
 def remove_discarded(connection: Connection, *, cassette_id: int, most: int) -> bool:
@@ -243,17 +234,3 @@ def remove_discarded(connection: Connection, *, cassette_id: int, most: int) -> 
         return False
     connection.execute("DELETE FROM cassettes WHERE id = ? AND name IS NULL", (cassette_id,))
     return True
-
-
-def _cassette(row: Row) -> Cassette:
-    return Cassette(
-        id=row["id"],
-        org_id=row["org_id"],
-        name=row["name"],
-        calls=row["calls"],
-        bytes=row["bytes"],
-        dropped=row["dropped"],
-        revision=row["revision"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-    )

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pipelines.storage.database.connection import Connection
+from pipelines.storage.database.connection import Connection, insert_row
 
 PART_BYTES = 2 * 1024 * 1024  # some milliseconds of the one writer, whom tool calls wait for
 
@@ -42,11 +42,7 @@ def has_code(connection: Connection, code_hash: str) -> bool:
 
 def add_part(connection: Connection, part: Part) -> None:
     """Twice is as good as once: an upload that was cut off is sent again."""
-    connection.execute(
-        "INSERT INTO code_parts (archive_hash, number, body) VALUES (?, ?, ?)"
-        " ON CONFLICT (archive_hash, number) DO NOTHING",
-        part,
-    )
+    insert_row(connection, "code_parts", part._asdict(), "ON CONFLICT (archive_hash, number) DO NOTHING")
 
 
 def has_parts(connection: Connection, *, archive_hash: str, count: int) -> bool:
@@ -87,10 +83,8 @@ def remove_orphaned_part(connection: Connection, archive_hash: str) -> bool:
 
 def add_code(connection: Connection, *, code_hash: str, archive_hash: str, now: str) -> None:
     """Say that all parts are there. The same tree from another archive stays with the first."""
-    connection.execute(
-        "INSERT INTO code (hash, archive_hash, created_at) VALUES (?, ?, ?) ON CONFLICT (hash) DO NOTHING",
-        (code_hash, archive_hash, now),
-    )
+    row = {"hash": code_hash, "archive_hash": archive_hash, "created_at": now}
+    insert_row(connection, "code", row, "ON CONFLICT (hash) DO NOTHING")
 
 
 def code_by_hash(connection: Connection, code_hash: str) -> bytes | None:

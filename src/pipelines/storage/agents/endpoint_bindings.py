@@ -21,20 +21,8 @@ class BoundAgent(NamedTuple):
 def set_bindings(connection: Connection, agent_id: int, bindings: Sequence[Binding]) -> None:
     """In place of those of the version before."""
     connection.execute("DELETE FROM endpoint_bindings WHERE agent_id = ?", (agent_id,))
-    insert_many(
-        connection,
-        "INSERT INTO endpoint_bindings (agent_id, declared_name, endpoint_id, tool_name, is_by_name) VALUES",
-        [(agent_id, *binding[:3], int(binding.is_by_name)) for binding in bindings],
-    )
-
-
-def bindings_of_agent(connection: Connection, agent_id: int) -> list[Binding]:
-    rows = connection.execute(
-        "SELECT declared_name, endpoint_id, tool_name, is_by_name FROM endpoint_bindings WHERE agent_id = ?"
-        " ORDER BY declared_name",
-        (agent_id,),
-    )
-    return [Binding(row[0], row[1], row[2], bool(row[3])) for row in rows]
+    rows = [{"agent_id": agent_id, **binding._asdict()} for binding in bindings]
+    insert_many(connection, "endpoint_bindings", rows)
 
 
 def agents_bound_to(

@@ -7,14 +7,14 @@ not read it, `whole_config` does. A call needs only the endpoint and `found_tool
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, takewhile
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pipelines.core.endpoints.endpoint_drift import StoredTool
-from pipelines.core.text.json_text import JsonObject, dumps, loads_own
-from pipelines.core.text.stored import stored_list
+from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.core.tools.live_tools import DiscoveredTool
-from pipelines.storage.database.connection import Connection, Row, in_list, insert_many
+from pipelines.storage.database.connection import Connection, Row, in_list, insert_many, insert_row, some_of
 from pipelines.storage.database.paging import Filter, Page, page_of
+from pipelines.storage.database.records import Mapper, Stored, first_column, json_text
 from pipelines.storage.tasks.texts import SLICE_ROWS, text_of
 
 MAX_PAGE_CHARACTERS = 4 * 1024 * 1024  # of the tools in a page
@@ -28,7 +28,7 @@ _COUNTED = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolEndpoint:
-    id: str  # a UUID
+    id: Annotated[str, Stored(column="endpoint_id")]  # a UUID
     org_id: int
     name: str
     type: str
@@ -74,19 +74,16 @@ class CountedEndpoint(NamedTuple):
         return self.endpoint.as_json() | {"tools": self.tools, "drifted": self.drifted}
 
 
+_ENDPOINT = Mapper(ToolEndpoint)
+_COUNTED_COLUMNS = f"{_ENDPOINT.columns}, tools, drifted"
+
+
 def add_endpoint(connection: Connection, endpoint: ToolEndpoint) -> bool:
     """False where its name is taken."""
-    added = connection.execute(
-        "INSERT INTO tool_endpoints (endpoint_id, org_id, name, type, config, content_hash, auth, version,"
-        " discovery_notes, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, '[]', ?, ?)"
-        " ON CONFLICT (org_id, name) DO NOTHING",
-        (
-            *(endpoint.id, endpoint.org_id, endpoint.name, endpoint.type, _text(endpoint.config)),
-            *(endpoint.content_hash, _text(endpoint.auth), endpoint.version),
-            *(endpoint.created_at, endpoint.updated_at),
-        ),
+    row = _ENDPOINT.row(endpoint) | {"discovered_at": None, "discovery_error": None, "discovery_notes": []}
+    return (
+        insert_row(connection, "tool_endpoints", row, "ON CONFLICT (org_id, name) DO NOTHING").rowcount == 1
     )
-    return added.rowcount == 1
 
 
 def change_endpoint(connection: Connection, endpoint: ToolEndpoint) -> None:
@@ -95,7 +92,7 @@ def change_endpoint(connection: Connection, endpoint: ToolEndpoint) -> None:
         "UPDATE tool_endpoints SET name = ?, config = ?, content_hash = ?, auth = ?, version = ?,"
         " updated_at = ? WHERE endpoint_id = ?",
         (
-            *(endpoint.name, _text(endpoint.config), endpoint.content_hash, _text(endpoint.auth)),
+            *(endpoint.name, json_text(endpoint.config), endpoint.content_hash, json_text(endpoint.auth)),
             *(endpoint.version, endpoint.updated_at, endpoint.id),
         ),
     )
@@ -122,17 +119,13 @@ def delete_endpoint(connection: Connection, endpoint_id: str) -> None:
 
 
 def endpoint_by_id(connection: Connection, org_id: int, endpoint_id: str) -> ToolEndpoint | None:
-    row = connection.execute(
-        "SELECT * FROM tool_endpoints WHERE endpoint_id = ? AND org_id = ?", (endpoint_id, org_id)
-    ).fetchone()
-    return _endpoint(row) if row else None
+    statement = f"SELECT {_ENDPOINT.columns} FROM tool_endpoints WHERE endpoint_id = ? AND org_id = ?"
+    return _ENDPOINT.one(connection, statement, (endpoint_id, org_id))
 
 
 def endpoint_by_name(connection: Connection, org_id: int, name: str) -> ToolEndpoint | None:
-    row = connection.execute(
-        "SELECT * FROM tool_endpoints WHERE org_id = ? AND name = ?", (org_id, name)
-    ).fetchone()
-    return _endpoint(row) if row else None
+    statement = f"SELECT {_ENDPOINT.columns} FROM tool_endpoints WHERE org_id = ? AND name = ?"
+    return _ENDPOINT.one(connection, statement, (org_id, name))
 
 
 def whole_config(connection: Connection, endpoint: ToolEndpoint) -> JsonObject:
@@ -154,13 +147,15 @@ def endpoints_of_org(
         filters=[Filter("org_id", org_id), Filter("name", name)],
         limit=limit,
         before_id=before_id,
+        columns=f"{_COUNTED_COLUMNS}, id",
     )
     return Page([_counted(row) for row in rows.items], rows.last_id)
 
 
 def counted_endpoint(connection: Connection, org_id: int, endpoint_id: str) -> CountedEndpoint | None:
     row = connection.execute(
-        f"SELECT * FROM {_COUNTED} WHERE endpoint_id = ? AND org_id = ?", (endpoint_id, org_id)
+        f"SELECT {_COUNTED_COLUMNS} FROM {_COUNTED} WHERE endpoint_id = ? AND org_id = ?",
+        (endpoint_id, org_id),
     ).fetchone()
     return _counted(row) if row else None
 
@@ -184,8 +179,7 @@ def found_tool(connection: Connection, endpoint_id: str, name: str) -> Discovere
 def tools_by_name(connection: Connection, endpoint_id: str, names: Sequence[str]) -> dict[str, StoredTool]:
     """Those of some names that are there."""
     found: dict[str, StoredTool] = {}
-    for start in range(0, len(names), SLICE_ROWS):
-        some = names[start : start + SLICE_ROWS]
+    for some in some_of(names, SLICE_ROWS):
         for row in connection.execute(
             f"SELECT * FROM endpoint_tools WHERE endpoint_id = ? AND name IN {in_list(some)}",
             (endpoint_id, *some),
@@ -195,8 +189,8 @@ def tools_by_name(connection: Connection, endpoint_id: str, names: Sequence[str]
 
 
 def tool_names(connection: Connection, endpoint_id: str) -> frozenset[str]:
-    rows = connection.execute("SELECT name FROM endpoint_tools WHERE endpoint_id = ?", (endpoint_id,))
-    return frozenset(row[0] for row in rows)
+    statement = "SELECT name FROM endpoint_tools WHERE endpoint_id = ?"
+    return frozenset(first_column(connection, statement, (endpoint_id,)))
 
 
 def tools_of_endpoint(
@@ -222,15 +216,19 @@ def tools_of_endpoint(
 def store_tools(connection: Connection, endpoint_id: str, tools: Sequence[StoredTool]) -> None:
     """New ones, and what some that are there have become."""
     rows = [
-        (
-            *(endpoint_id, tool.accepted.name, tool.accepted.fingerprint, _text(tool.accepted.as_json())),
-            *(tool.drift, _text(tool.found.as_json()) if tool.found is not None else None),
-        )
+        {
+            "endpoint_id": endpoint_id,
+            "name": tool.accepted.name,
+            "fingerprint": tool.accepted.fingerprint,
+            "body": tool.accepted.as_json(),
+            "drift": tool.drift,
+            "found": tool.found.as_json() if tool.found is not None else None,
+        }
         for tool in tools
     ]
     insert_many(
         connection,
-        "INSERT INTO endpoint_tools (endpoint_id, name, fingerprint, body, drift, found) VALUES",
+        "endpoint_tools",
         rows,
         "ON CONFLICT (endpoint_id, name) DO UPDATE SET fingerprint = excluded.fingerprint,"
         " body = excluded.body, drift = excluded.drift, found = excluded.found",
@@ -251,7 +249,7 @@ def end_discovery(
     connection.execute(
         "UPDATE tool_endpoints SET discovered_at = ?, discovery_error = NULL, discovery_notes = ?,"
         " version = version + ?, updated_at = ? WHERE endpoint_id = ?",
-        (now, _text([*notes]), 1 if is_changed else 0, now, endpoint_id),
+        (now, json_text([*notes]), 1 if is_changed else 0, now, endpoint_id),
     )
 
 
@@ -262,32 +260,9 @@ def fail_discovery(connection: Connection, endpoint_id: str, *, error: str) -> N
     )
 
 
-def _text(value: object) -> str | None:
-    return dumps(value).decode() if value is not None else None
-
-
-def _endpoint(row: Row) -> ToolEndpoint:
-    config, auth = loads_own(row["config"]), loads_own(row["auth"]) if row["auth"] is not None else None
-    assert isinstance(config, dict)
-    return ToolEndpoint(
-        id=row["endpoint_id"],
-        org_id=row["org_id"],
-        name=row["name"],
-        type=row["type"],
-        config=config,
-        content_hash=row["content_hash"],
-        auth=auth if isinstance(auth, dict) else None,
-        version=row["version"],
-        discovered_at=row["discovered_at"],
-        discovery_error=row["discovery_error"],
-        discovery_notes=tuple(stored_list(loads_own(row["discovery_notes"]))),
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-    )
-
-
 def _counted(row: Row) -> CountedEndpoint:
-    return CountedEndpoint(_endpoint(row), int(row["tools"]), int(row["drifted"]))
+    endpoint = _ENDPOINT.read(row[: len(_ENDPOINT.written)])
+    return CountedEndpoint(endpoint, int(row["tools"]), int(row["drifted"]))
 
 
 def _tool(row: Row) -> StoredTool:

@@ -1,13 +1,12 @@
 """The rows of a run's log, in and out."""
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from itertools import accumulate, chain, takewhile
 
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.tools.trace_row import ON_SECOND_TRY, OUTCOME_UNKNOWN
 from pipelines.core.tools.trace_row import TraceRow as TraceRow
-from pipelines.storage.database.connection import Connection, transaction
+from pipelines.storage.database.connection import Connection, insert_statement, transaction
 
 PAGE = 32  # of a log that is read to fold it: a row has 3 MiB at most
 MAX_PAGE_BYTES = 4 * 1024 * 1024  # characters of a page of the trace
@@ -29,7 +28,8 @@ def insert_rows(connection: Connection, rows: Sequence[TraceRow]) -> None:
         ]
         names, values = zip(*columns, strict=True)
         connection.execute(
-            _insert_statement(names, len(rows)), list(chain.from_iterable(zip(*values, strict=True)))
+            insert_statement("trace_rows", names, len(rows)),
+            list(chain.from_iterable(zip(*values, strict=True))),
         )
 
 
@@ -139,9 +139,3 @@ _COMPLETE = (
     " AND NOT EXISTS (SELECT 1 FROM trace_rows AS later WHERE later.run_id = ? AND later.sequence > ?)"
     " AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = ? AND runs.status <> 'running')"
 )
-
-
-@lru_cache(maxsize=1024)
-def _insert_statement(names: tuple[str, ...], rows: int) -> str:
-    one = "(" + ", ".join("?" * len(names)) + ")"
-    return f"INSERT INTO trace_rows ({', '.join(names)}) VALUES " + ", ".join([one] * rows)

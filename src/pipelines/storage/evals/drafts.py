@@ -2,31 +2,28 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
-from pipelines.core.text.json_text import JsonObject, dumps, loads_own
-from pipelines.storage.database.connection import Connection, Row
+from pipelines.core.text.json_text import JsonObject, loads_own
+from pipelines.storage.database.connection import Connection, insert_row
 from pipelines.storage.database.paging import Filter, Page, page_of
+from pipelines.storage.database.records import Mapper, Stored, first_column
 
 DraftStatus: TypeAlias = Literal["draft", "adopted", "dismissed"]
-_HEAD = (
-    "id, draft_id, kind, skill, name, status, confidence, support_k, support_n, scenario_id, created_at,"
-    " updated_at"
-)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DraftHead:
     """What tells drafts apart in a list."""
 
-    id: str
+    id: Annotated[str, Stored(column="draft_id")]
     kind: str
     skill: str
     name: str
     status: str
     confidence: float
-    k: int
-    n: int
+    k: Annotated[int, Stored(column="support_k")]
+    n: Annotated[int, Stored(column="support_n")]
     scenario_id: str | None  # what it became
     created_at: str
     updated_at: str
@@ -61,20 +58,7 @@ class StoredDraft:
         return scenario
 
 
-def _head(row: Row) -> DraftHead:
-    return DraftHead(
-        id=row["draft_id"],
-        kind=row["kind"],
-        skill=row["skill"],
-        name=row["name"],
-        status=row["status"],
-        confidence=row["confidence"],
-        k=row["support_k"],
-        n=row["support_n"],
-        scenario_id=row["scenario_id"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-    )
+_HEAD = Mapper(DraftHead)
 
 
 def keep_drafts(
@@ -84,26 +68,17 @@ def keep_drafts(
     for body in bodies:
         support = body["support"]
         assert isinstance(support, dict)
-        connection.execute(
-            "INSERT INTO eval_drafts (org_id, draft_id, kind, skill, name, status, confidence, support_k,"
-            " support_n, body, created_at, updated_at) VALUES (?, ?, ?, ?, ?, 'draft', ?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT (org_id, draft_id) DO UPDATE SET kind = excluded.kind, name = excluded.name,"
+        named = {name: body[name] for name in ("kind", "skill", "name", "confidence")}
+        row = named | {"org_id": org_id, "draft_id": body["id"], "status": "draft", "body": body}
+        insert_row(
+            connection,
+            "eval_drafts",
+            row
+            | {"support_k": support["k"], "support_n": support["n"], "created_at": now, "updated_at": now},
+            "ON CONFLICT (org_id, draft_id) DO UPDATE SET kind = excluded.kind, name = excluded.name,"
             " confidence = excluded.confidence, support_k = excluded.support_k,"
             " support_n = excluded.support_n, body = excluded.body, updated_at = excluded.updated_at"
             " WHERE eval_drafts.status = 'draft' AND eval_drafts.body <> excluded.body",
-            (
-                org_id,
-                body["id"],
-                body["kind"],
-                body["skill"],
-                body["name"],
-                body["confidence"],
-                support["k"],
-                support["n"],
-                dumps(body).decode(),
-                now,
-                now,
-            ),
         )
     found = (draft_by_id(connection, org_id=org_id, draft_id=str(body["id"])) for body in bodies)
     return [draft.head for draft in found if draft is not None]
@@ -111,17 +86,15 @@ def keep_drafts(
 
 def decided_ids(connection: Connection, org_id: int) -> list[str]:
     """Drafts that a person adopted or dismissed: they do not come back."""
-    rows = connection.execute(
-        "SELECT draft_id FROM eval_drafts WHERE org_id = ? AND status <> 'draft' ORDER BY id", (org_id,)
-    )
-    return [row[0] for row in rows]
+    statement = "SELECT draft_id FROM eval_drafts WHERE org_id = ? AND status <> 'draft' ORDER BY id"
+    return first_column(connection, statement, (org_id,))
 
 
 def draft_by_id(connection: Connection, *, org_id: int, draft_id: str) -> StoredDraft | None:
     row = connection.execute(
-        f"SELECT {_HEAD}, body FROM eval_drafts WHERE org_id = ? AND draft_id = ?", (org_id, draft_id)
+        f"SELECT {_HEAD.columns}, body FROM eval_drafts WHERE org_id = ? AND draft_id = ?", (org_id, draft_id)
     ).fetchone()
-    return StoredDraft(head=_head(row), body=loads_own(row["body"])) if row is not None else None  # type: ignore[arg-type]
+    return StoredDraft(head=_HEAD.read(row[:-1]), body=loads_own(row["body"])) if row is not None else None  # type: ignore[arg-type]
 
 
 def drafts_of_org(
@@ -135,20 +108,16 @@ def drafts_of_org(
     before_id: int | None,
 ) -> Page[DraftHead]:
     """Newest first."""
+    asked = {"org_id": org_id, "status": status, "kind": kind, "skill": skill}
     page = page_of(
         connection,
         "eval_drafts",
-        filters=[
-            Filter("org_id", org_id),
-            Filter("status", status),
-            Filter("kind", kind),
-            Filter("skill", skill),
-        ],
+        filters=[Filter(column, value) for column, value in asked.items()],
         limit=limit,
         before_id=before_id,
-        columns=_HEAD,
+        columns=f"{_HEAD.columns}, id",
     )
-    return Page([_head(row) for row in page.items], page.last_id)
+    return Page([_HEAD.read(row[:-1]) for row in page.items], page.last_id)
 
 
 def decide_draft(

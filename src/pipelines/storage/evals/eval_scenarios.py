@@ -5,22 +5,23 @@ Bodies are stored as checked and read by whoever needs them: here they are text.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from pipelines.core.text.json_text import JsonObject, dumps, loads_own
-from pipelines.storage.database.connection import Connection, Row, in_list
-from pipelines.storage.database.paging import Filter, Page, page_of
+from pipelines.core.text.json_text import JsonObject, loads_own
+from pipelines.storage.database.connection import Connection, in_list, insert_row, some_of
+from pipelines.storage.database.paging import Filter, Page
+from pipelines.storage.database.records import Mapper, Stored
 
 SOME = 200  # ids in one question
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredScenario:
-    number: int  # for paging
+    number: Annotated[int, Stored(column="id")]  # for paging
     scenario_id: str  # scn_…
     org_id: int
     version: int
-    body_text: str  # the scenario as it was checked
+    body_text: Annotated[str, Stored(column="body")]  # the scenario as it was checked
     created_at: str
     updated_at: str
 
@@ -43,16 +44,16 @@ class ScenarioHead:
     agent_id: int | None
 
 
+_SCENARIO = Mapper(StoredScenario)
+_HEAD = Mapper(ScenarioHead)
+
+
 def add_scenario(
     connection: Connection, *, org_id: int, scenario_id: str, head: ScenarioHead, body: JsonObject, now: str
 ) -> None:
     """Its first version."""
-    connection.execute(
-        "INSERT INTO eval_scenarios"
-        " (scenario_id, org_id, version, name, risk_level, agent_id, created_at, updated_at)"
-        " VALUES (?, ?, 1, ?, ?, ?, ?, ?)",
-        (scenario_id, org_id, head.name, head.risk_level, head.agent_id, now, now),
-    )
+    row = {"scenario_id": scenario_id, "org_id": org_id, "version": 1, "created_at": now, "updated_at": now}
+    insert_row(connection, "eval_scenarios", _HEAD.row(head) | row)
     _add_version(connection, scenario_id, 1, body, now)
 
 
@@ -71,10 +72,10 @@ def change_scenario(
     With `if_version`, None too where it is not at that version any more: somebody was faster.
     """
     row = connection.execute(
-        "UPDATE eval_scenarios SET version = version + 1, name = ?, risk_level = ?, agent_id = ?,"
-        " updated_at = ? WHERE scenario_id = ? AND org_id = ? AND deleted_at IS NULL"
+        f"UPDATE eval_scenarios SET version = version + 1, {_HEAD.assignments}, updated_at = ?"
+        " WHERE scenario_id = ? AND org_id = ? AND deleted_at IS NULL"
         " AND version = COALESCE(?, version) RETURNING version",
-        (head.name, head.risk_level, head.agent_id, now, scenario_id, org_id, if_version),
+        (*_HEAD.values(head), now, scenario_id, org_id, if_version),
     ).fetchone()
     if row is None:
         return None
@@ -96,25 +97,25 @@ def scenario_by_id(
     connection: Connection, *, org_id: int, scenario_id: str, version: int | None = None
 ) -> StoredScenario | None:
     """At its current version, or as it was at another. Deleted scenarios answer only by version."""
-    row = connection.execute(
-        "SELECT s.id, s.scenario_id, s.org_id, v.version, v.body, s.created_at, s.updated_at"
-        " FROM eval_scenarios s JOIN eval_scenario_versions v"
+    return _SCENARIO.one(
+        connection,
+        f"SELECT {_SCENARIO.columns} FROM (SELECT s.id, s.scenario_id, s.org_id, v.version, v.body,"
+        " s.created_at, s.updated_at FROM eval_scenarios s JOIN eval_scenario_versions v"
         " ON v.scenario_id = s.scenario_id AND v.version = COALESCE(?, s.version)"
-        " WHERE s.scenario_id = ? AND s.org_id = ? AND (s.deleted_at IS NULL OR ? IS NOT NULL)",
+        " WHERE s.scenario_id = ? AND s.org_id = ? AND (s.deleted_at IS NULL OR ? IS NOT NULL))"
+        " AS at_version",
         (version, scenario_id, org_id, version),
-    ).fetchone()
-    return _scenario(row) if row else None
+    )
 
 
 def scenarios_by_id(
     connection: Connection, *, org_id: int, scenario_ids: Sequence[str]
 ) -> dict[str, StoredScenario]:
     """Those that are there, at their current versions. For some at a time: each is read whole."""
-    rows = connection.execute(
-        f"SELECT * FROM {_CURRENT} WHERE org_id = ? AND scenario_id IN {in_list(scenario_ids)}",
-        (org_id, *scenario_ids),
-    )
-    return {row["scenario_id"]: _scenario(row) for row in rows}
+    condition = f"org_id = ? AND scenario_id IN {in_list(scenario_ids)}"
+    statement = f"SELECT {_SCENARIO.columns} FROM {_CURRENT} WHERE {condition}"
+    found = _SCENARIO.all(connection, statement, (org_id, *scenario_ids))
+    return {scenario.scenario_id: scenario for scenario in found}
 
 
 class ListedScenario(NamedTuple):
@@ -130,8 +131,7 @@ def listed_scenarios(
 ) -> dict[str, ListedScenario]:
     """Those that are there, at their current versions."""
     found: dict[str, ListedScenario] = {}
-    for start in range(0, len(scenario_ids), SOME):
-        some = scenario_ids[start : start + SOME]
+    for some in some_of(scenario_ids, SOME):
         rows = connection.execute(
             "SELECT scenario_id, version, name, agent_id FROM eval_scenarios"
             f" WHERE org_id = ? AND deleted_at IS NULL AND scenario_id IN {in_list(some)}",
@@ -181,8 +181,9 @@ def scenarios_of_org(
 ) -> Page[StoredScenario]:
     """Newest first, at their current versions; filters are over org_id, risk_level, agent_id and name, and
     `where` is a condition of our own code."""
-    rows = page_of(connection, _CURRENT, filters=filters, limit=limit, before_id=before_id, where=where)
-    return Page([_scenario(row) for row in rows.items], rows.last_id)
+    return _SCENARIO.page(
+        connection, _CURRENT, filters=filters, limit=limit, before_id=before_id, where=where
+    )
 
 
 def versions_of_scenario(connection: Connection, scenario_id: str) -> list[tuple[int, str]]:
@@ -200,7 +201,7 @@ class StoredVariation:
 
     variation: str
     version: int
-    body_text: str
+    body_text: Annotated[str, Stored(column="body")]
     created_at: str
 
     def body(self) -> JsonObject:
@@ -209,43 +210,40 @@ class StoredVariation:
         return body
 
 
+_VARIATION = Mapper(StoredVariation)
+
+
 def add_variation(connection: Connection, *, org_id: int, variation: str, body: JsonObject, now: str) -> int:
     """Its version: 1, or the next where the org has one of that name. Nothing is overwritten."""
     (last,) = connection.execute(
         "SELECT COALESCE(MAX(version), 0) FROM eval_variations WHERE org_id = ? AND variation = ?",
         (org_id, variation),
     ).fetchone()
-    connection.execute(
-        "INSERT INTO eval_variations (org_id, variation, version, body, created_at) VALUES (?, ?, ?, ?, ?)",
-        (org_id, variation, last + 1, dumps(body).decode(), now),
-    )
+    row = {"org_id": org_id, "variation": variation, "version": last + 1, "body": body, "created_at": now}
+    insert_row(connection, "eval_variations", row)
     return int(last) + 1
 
 
 def variations_of_org(connection: Connection, org_id: int) -> list[StoredVariation]:
     """The newest version of each, in the order they were first written."""
-    rows = connection.execute(
-        "SELECT variation, version, body, created_at FROM eval_variations newest WHERE org_id = ?"
+    return _VARIATION.all(
+        connection,
+        f"SELECT {_VARIATION.columns} FROM eval_variations newest WHERE org_id = ?"
         " AND version = (SELECT MAX(version) FROM eval_variations other WHERE other.org_id = newest.org_id"
         " AND other.variation = newest.variation) ORDER BY id",
         (org_id,),
     )
-    return [
-        StoredVariation(variation=row[0], version=row[1], body_text=row[2], created_at=row[3]) for row in rows
-    ]
 
 
 def variation_at(
     connection: Connection, *, org_id: int, variation: str, version: int
 ) -> StoredVariation | None:
-    row = connection.execute(
-        "SELECT variation, version, body, created_at FROM eval_variations"
+    return _VARIATION.one(
+        connection,
+        f"SELECT {_VARIATION.columns} FROM eval_variations"
         " WHERE org_id = ? AND variation = ? AND version = ?",
         (org_id, variation, version),
-    ).fetchone()
-    if row is None:
-        return None
-    return StoredVariation(variation=row[0], version=row[1], body_text=row[2], created_at=row[3])
+    )
 
 
 _CURRENT = (
@@ -256,19 +254,5 @@ _CURRENT = (
 
 
 def _add_version(connection: Connection, scenario_id: str, version: int, body: JsonObject, now: str) -> None:
-    connection.execute(
-        "INSERT INTO eval_scenario_versions (scenario_id, version, body, created_at) VALUES (?, ?, ?, ?)",
-        (scenario_id, version, dumps(body).decode(), now),
-    )
-
-
-def _scenario(row: Row) -> StoredScenario:
-    return StoredScenario(
-        number=row["id"],
-        scenario_id=row["scenario_id"],
-        org_id=row["org_id"],
-        version=row["version"],
-        body_text=row["body"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-    )
+    row = {"scenario_id": scenario_id, "version": version, "body": body, "created_at": now}
+    insert_row(connection, "eval_scenario_versions", row)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pipelines.core.evals.matrix.summary import ErrorCount, OutcomeCount
-from pipelines.storage.database.connection import Connection, in_list
+from pipelines.storage.database.connection import Connection, in_list, some_of
 from pipelines.storage.database.paging import Filter
 from pipelines.storage.evals.evals import BASELINE as BASELINE
 from pipelines.storage.tasks.texts import texts_of
@@ -53,8 +53,7 @@ def error_counts(
 def scenario_names(connection: Connection, *, org_id: int, scenario_ids: Sequence[str]) -> dict[str, str]:
     """Also of scenarios that were deleted: their runs are still there."""
     found: dict[str, str] = {}
-    for start in range(0, len(scenario_ids), _NAMES_AT_ONCE):
-        some = scenario_ids[start : start + _NAMES_AT_ONCE]
+    for some in some_of(scenario_ids, _NAMES_AT_ONCE):
         rows = connection.execute(
             "SELECT scenario_id, name FROM eval_scenarios WHERE org_id = ?"
             f" AND scenario_id IN {in_list(some)}",
@@ -81,8 +80,7 @@ def injected_texts(connection: Connection, *, matrix_id: str, most_characters: i
     shared = [text_hash for text_hash, _ in Counter(place[5] for place in places).most_common()]
     taken: list[str] = []
     room = most_characters
-    for start in range(0, len(shared), _NAMES_AT_ONCE):
-        some = shared[start : start + _NAMES_AT_ONCE]
+    for some in some_of(shared, _NAMES_AT_ONCE):
         sizes = connection.execute(
             f"SELECT hash, SUM(LENGTH(body)) FROM texts WHERE hash IN {in_list(some)} GROUP BY hash", some
         )

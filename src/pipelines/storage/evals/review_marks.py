@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from pipelines.core.evals.reviews.review_requests import ReviewSettings
-from pipelines.core.text.json_text import JsonObject, dumps, loads_own
-from pipelines.storage.database.connection import Connection, Row, in_list, insert
-from pipelines.storage.database.paging import Filter, Page, page_of
+from pipelines.core.text.json_text import JsonObject, loads_own
+from pipelines.storage.database.connection import Connection, in_list, insert, insert_row, some_of
+from pipelines.storage.database.paging import Filter, Page
+from pipelines.storage.database.records import Mapper, first_column, json_text
 from pipelines.storage.evals.reviews import SOME
 
 #: Taken back by nobody; and what asked for an edit has had one when the scenario is at another version.
@@ -57,28 +58,17 @@ class Mark(NewMark):
         }
 
 
+_NEW_MARK = Mapper(NewMark)
+_MARK = Mapper(Mark)
+_MARKS = f"SELECT {_MARK.columns} FROM review_marks"
+
+
 def add_mark(connection: Connection, mark: NewMark) -> int:
-    return insert(
-        connection,
-        "INSERT INTO review_marks (org_id, kind, scenario_id, scenario_version, variation, body, note,"
-        " review_id, reviewer, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            mark.org_id,
-            mark.kind.value,
-            mark.scenario_id,
-            mark.scenario_version,
-            mark.variation,
-            dumps(mark.body).decode(),
-            mark.note,
-            mark.review_id,
-            mark.reviewer,
-            mark.created_at,
-        ),
-    )
+    return insert(connection, "review_marks", _NEW_MARK.row(mark))
 
 
 def change_mark(connection: Connection, *, mark_id: int, body: JsonObject) -> None:
-    connection.execute("UPDATE review_marks SET body = ? WHERE id = ?", (dumps(body).decode(), mark_id))
+    connection.execute("UPDATE review_marks SET body = ? WHERE id = ?", (json_text(body), mark_id))
 
 
 def withdraw_mark(connection: Connection, *, mark_id: int, now: str) -> None:
@@ -87,11 +77,12 @@ def withdraw_mark(connection: Connection, *, mark_id: int, now: str) -> None:
 
 def withdraw_marks(connection: Connection, *, review_id: str, now: str) -> list[Mark]:
     """All that a review left behind, taken back; they stay as rows."""
-    rows = connection.execute(
-        "UPDATE review_marks SET withdrawn_at = ? WHERE review_id = ? AND withdrawn_at IS NULL RETURNING *",
+    return _MARK.all(
+        connection,
+        "UPDATE review_marks SET withdrawn_at = ? WHERE review_id = ? AND withdrawn_at IS NULL"
+        f" RETURNING {_MARK.columns}",
         (now, review_id),
     )
-    return [_mark(row) for row in rows.fetchall()]
 
 
 def marks_of_scenarios(
@@ -100,14 +91,12 @@ def marks_of_scenarios(
     """Those that hold, oldest first."""
     found: list[Mark] = []
     of_kind = " AND kind = ?" if kind is not None else ""
-    for start in range(0, len(scenario_ids), SOME):
-        some = scenario_ids[start : start + SOME]
-        rows = connection.execute(
-            f"SELECT * FROM review_marks WHERE org_id = ? AND {_HOLDS}"
-            f" AND scenario_id IN {in_list(some)}{of_kind} ORDER BY id",
+    for some in some_of(scenario_ids, SOME):
+        found += _MARK.all(
+            connection,
+            f"{_MARKS} WHERE org_id = ? AND {_HOLDS} AND scenario_id IN {in_list(some)}{of_kind} ORDER BY id",
             (org_id, *some, *((kind.value,) if kind is not None else ())),
         )
-        found += [_mark(row) for row in rows]
     return found
 
 
@@ -115,7 +104,7 @@ def marks_of_org(
     connection: Connection, *, filters: list[Filter], limit: int, before_id: int | None
 ) -> Page[Mark]:
     """Those that hold, newest first; filters are over org_id, kind, scenario_id, variation."""
-    rows = page_of(
+    return _MARK.page(
         connection,
         "review_marks",
         filters=filters,
@@ -123,14 +112,10 @@ def marks_of_org(
         before_id=before_id,
         where=_HOLDS,
     )
-    return Page([_mark(row) for row in rows.items], rows.last_id)
 
 
 def marks_of_review(connection: Connection, review_id: str) -> list[Mark]:
-    rows = connection.execute(
-        f"SELECT * FROM review_marks WHERE review_id = ? AND {_HOLDS} ORDER BY id", (review_id,)
-    )
-    return [_mark(row) for row in rows]
+    return _MARK.all(connection, f"{_MARKS} WHERE review_id = ? AND {_HOLDS} ORDER BY id", (review_id,))
 
 
 def accepted_mark(connection: Connection, *, matrix_id: str) -> str:
@@ -168,10 +153,7 @@ def runs_asked_of_matrix(connection: Connection, matrix_id: str) -> list[Mark]:
 
 
 def _more_runs(connection: Connection) -> list[Mark]:
-    rows = connection.execute(
-        "SELECT * FROM review_marks WHERE kind = 'more_runs' AND withdrawn_at IS NULL ORDER BY id"
-    )
-    return [_mark(row) for row in rows]
+    return _MARK.all(connection, f"{_MARKS} WHERE kind = 'more_runs' AND withdrawn_at IS NULL ORDER BY id")
 
 
 # -- an org's settings
@@ -185,11 +167,8 @@ def settings_of_org(connection: Connection, org_id: int) -> ReviewSettings:
 
 
 def put_settings(connection: Connection, *, org_id: int, settings: ReviewSettings) -> None:
-    connection.execute(
-        "INSERT INTO review_settings (org_id, body) VALUES (?, ?)"
-        " ON CONFLICT (org_id) DO UPDATE SET body = excluded.body",
-        (org_id, dumps(settings.as_json()).decode()),
-    )
+    row = {"org_id": org_id, "body": settings.as_json()}
+    insert_row(connection, "review_settings", row, "ON CONFLICT (org_id) DO UPDATE SET body = excluded.body")
 
 
 # -- reports that were looked through
@@ -211,11 +190,8 @@ def flag_anew(connection: Connection, *, matrix_id: str) -> None:
 
 def outcome_runs(connection: Connection, *, matrix_id: str, after_id: int, limit: int) -> list[int]:
     """Ids of a matrix's runs that have an outcome, in order, a page at a time."""
-    rows = connection.execute(
-        "SELECT run_id FROM eval_outcomes WHERE matrix_id = ? AND run_id > ? ORDER BY run_id LIMIT ?",
-        (matrix_id, after_id, limit),
-    )
-    return [row[0] for row in rows]
+    statement = "SELECT run_id FROM eval_outcomes WHERE matrix_id = ? AND run_id > ? ORDER BY run_id LIMIT ?"
+    return first_column(connection, statement, (matrix_id, after_id, limit))
 
 
 def newest_matrix_of_cell(
@@ -232,23 +208,4 @@ def newest_matrix_of_cell(
 def mark_flagged(connection: Connection, *, matrix_id: str, report_key: str) -> None:
     connection.execute(
         "UPDATE eval_matrices SET reviewed_key = ? WHERE matrix_id = ?", (report_key, matrix_id)
-    )
-
-
-def _mark(row: Row) -> Mark:
-    body = loads_own(row["body"])
-    assert isinstance(body, dict)
-    return Mark(
-        id=row["id"],
-        org_id=row["org_id"],
-        kind=MarkKind(row["kind"]),
-        scenario_id=row["scenario_id"],
-        scenario_version=row["scenario_version"],
-        variation=row["variation"],
-        body=body,
-        note=row["note"],
-        review_id=row["review_id"],
-        reviewer=row["reviewer"],
-        created_at=row["created_at"],
-        withdrawn_at=row["withdrawn_at"],
     )

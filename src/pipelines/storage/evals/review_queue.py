@@ -13,7 +13,7 @@ from pipelines.core.evals.reviews.review import NO_RISK, ReviewKind, ReviewStatu
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.verdict.pending_words import pending_words
 from pipelines.storage.database.connection import Connection, Row, in_list
-from pipelines.storage.evals.reviews import Review, review_of
+from pipelines.storage.evals.reviews import REVIEWS, Review, all_reviews, one_review
 from pipelines.storage.runs.runs import IN_SIGHT, NEEDS_REVIEW
 
 RUN_PREFIX = "rev_run_"
@@ -88,23 +88,23 @@ def _with_risk(
     if after is not None:
         conditions.append("(risk_rank < ? OR (risk_rank = ? AND id > ?))")
         values += [after.risk_rank, after.risk_rank, after.number]
-    rows = connection.execute(
-        f"SELECT * FROM reviews WHERE {' AND '.join(conditions)} ORDER BY risk_rank DESC, id LIMIT ?",
+    return all_reviews(
+        connection,
+        f"{REVIEWS} WHERE {' AND '.join(conditions)} ORDER BY risk_rank DESC, id LIMIT ?",
         (*values, limit),
     )
-    return [review_of(row) for row in rows]
 
 
 def _of_runs(
     connection: Connection, asked: QueueFilter, *, limit: int, behind: int, wanted: int, blind: bool
 ) -> list[Review]:
     conditions, values = _conditions(asked)
-    rows = connection.execute(
-        f"SELECT * FROM reviews WHERE {' AND '.join(conditions)} AND risk_rank = 0 AND run_id > ?"
+    found = all_reviews(
+        connection,
+        f"{REVIEWS} WHERE {' AND '.join(conditions)} AND risk_rank = 0 AND run_id > ?"
         " ORDER BY run_id LIMIT ?",
         (*values, behind, limit),
     )
-    found = [review_of(row) for row in rows]
     if ReviewStatus.OPEN in asked.statuses and asked.review_ids is None:
         found += _without_a_row(connection, asked, limit=limit, behind=behind, wanted=wanted, blind=blind)
     return sorted(found, key=lambda review: review.run_id or 0)[:limit]
@@ -150,11 +150,11 @@ def run_to_review(
 
 def item_about_run(connection: Connection, *, org_id: int, run_id: int) -> Review | None:
     """Its row, where somebody has asked for it or acted on it."""
-    row = connection.execute(
-        "SELECT * FROM reviews WHERE review_id IN (?, ?) AND org_id = ?",
+    return one_review(
+        connection,
+        f"{REVIEWS} WHERE review_id IN (?, ?) AND org_id = ?",
         (f"{RUN_PREFIX}{run_id}", f"{AUDIT_PREFIX}{run_id}", org_id),
-    ).fetchone()
-    return review_of(row) if row else None
+    )
 
 
 def _waiting(row: Row, *, wanted: int, blind: bool) -> Review:

@@ -2,18 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
 from pipelines.core.evals.reviews.review import ReviewKind, ReviewStatus, Verdict
-from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
-from pipelines.storage.database.connection import Connection, Row, in_list
+from pipelines.core.text.json_text import JsonObject, loads_own
+from pipelines.storage.database.connection import Connection, in_list, insert_row, some_of
+from pipelines.storage.database.records import Mapper, Stored, json_text
 
 SOME = 200  # ids in one question
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Review:
-    number: int  # in the order they were opened; 0 for a run that has no row yet
+    number: Annotated[
+        int, Stored(column="id")
+    ]  # in the order they were opened; 0 for a run that has no row yet
     review_id: str  # rev_…
     org_id: int
     kind: ReviewKind
@@ -95,120 +98,74 @@ class StoredClaim:
     claimed_until: str
 
 
+_VERDICT = Mapper(StoredVerdict)
+_CLAIM = Mapper(StoredClaim)
+_CLAIMS = f"SELECT {_CLAIM.columns} FROM review_claims"
+
 # -- items
 
-_COLUMNS = (
-    *("review_id", "org_id", "kind", "status", "risk_rank", "risk_level", "scenario_id", "scenario_version"),
-    *("scenario_name", "variation", "fingerprint", "agent_id", "agent_version", "matrix_id", "run_id"),
-    *("reviewers_wanted", "is_blind", "reasons", "evidence", "verdict", "outcome", "revision", "created_at"),
-    *("updated_at", "decided_at"),
-)
+_REVIEW = Mapper(Review)
+REVIEWS = f"SELECT {_REVIEW.columns} FROM reviews"
 
 
 def add_review(connection: Connection, review: Review) -> bool:
     """False where there is one of that id, or an open one of that cell: nothing is changed then."""
-    done = connection.execute(
-        f"INSERT INTO reviews ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
-        " ON CONFLICT DO NOTHING",
-        _values(review),
-    )
-    return done.rowcount == 1
+    return insert_row(connection, "reviews", _REVIEW.row(review), "ON CONFLICT DO NOTHING").rowcount == 1
 
 
 def change_review(connection: Connection, review: Review) -> bool:
     """As it is now, if nobody has changed it since it was read; False otherwise."""
+    row = _REVIEW.row(review)
     done = connection.execute(
-        "UPDATE reviews SET kind = ?, status = ?, matrix_id = ?, scenario_version = ?, scenario_name = ?,"
-        " reasons = ?, evidence = ?, verdict = ?, outcome = ?, updated_at = ?, decided_at = ?,"
-        " revision = revision + 1 WHERE review_id = ? AND revision = ?",
-        (
-            review.kind.value,
-            review.status.value,
-            review.matrix_id,
-            review.scenario_version,
-            review.scenario_name,
-            _text([*review.reasons]),
-            _text([*review.evidence]),
-            review.verdict.value if review.verdict is not None else None,
-            _text(review.outcome) if review.outcome is not None else None,
-            review.updated_at,
-            review.decided_at,
-            review.review_id,
-            review.revision,
-        ),
+        f"UPDATE reviews SET {', '.join(f'{name} = ?' for name in _CHANGING)}, revision = revision + 1"
+        " WHERE review_id = ? AND revision = ?",
+        (*(row[name] for name in _CHANGING), review.review_id, review.revision),
     )
     return done.rowcount == 1
+
+
+_CHANGING = (
+    *("kind", "status", "matrix_id", "scenario_version", "scenario_name", "reasons", "evidence", "verdict"),
+    *("outcome", "updated_at", "decided_at"),
+)
 
 
 def set_outcome(connection: Connection, *, review_id: str, outcome: JsonObject) -> None:
     """What came of a verdict after the item was decided."""
     connection.execute(
         "UPDATE reviews SET outcome = ? WHERE review_id = ? AND status = 'decided'",
-        (_text(outcome), review_id),
+        (json_text(outcome), review_id),
     )
 
 
 def review_by_id(connection: Connection, *, org_id: int, review_id: str) -> Review | None:
-    row = connection.execute(
-        "SELECT * FROM reviews WHERE review_id = ? AND org_id = ?", (review_id, org_id)
-    ).fetchone()
-    return review_of(row) if row else None
+    return one_review(connection, f"{REVIEWS} WHERE review_id = ? AND org_id = ?", (review_id, org_id))
 
 
 def open_review_of_cell(
     connection: Connection, *, org_id: int, scenario_id: str, variation: str, fingerprint: str
 ) -> Review | None:
-    row = connection.execute(
-        "SELECT * FROM reviews WHERE org_id = ? AND scenario_id = ? AND variation = ? AND fingerprint = ?"
+    return one_review(
+        connection,
+        f"{REVIEWS} WHERE org_id = ? AND scenario_id = ? AND variation = ? AND fingerprint = ?"
         " AND kind = 'shift' AND status <> 'decided'",
         (org_id, scenario_id, variation, fingerprint),
-    ).fetchone()
-    return review_of(row) if row else None
+    )
 
 
 def decided_reviews_of_cell(
     connection: Connection, *, org_id: int, scenario_id: str, variation: str, fingerprint: str, most: int
 ) -> list[Review]:
     """Newest first."""
-    rows = connection.execute(
-        "SELECT * FROM reviews WHERE org_id = ? AND scenario_id = ? AND variation = ? AND fingerprint = ?"
+    return all_reviews(
+        connection,
+        f"{REVIEWS} WHERE org_id = ? AND scenario_id = ? AND variation = ? AND fingerprint = ?"
         " AND kind = 'shift' AND status = 'decided' ORDER BY id DESC LIMIT ?",
         (org_id, scenario_id, variation, fingerprint, most),
     )
-    return [review_of(row) for row in rows]
 
 
-def review_of(row: Row) -> Review:
-    verdict = row["verdict"]
-    outcome = loads_own(row["outcome"]) if row["outcome"] is not None else None
-    return Review(
-        number=row["id"],
-        review_id=row["review_id"],
-        org_id=row["org_id"],
-        kind=ReviewKind(row["kind"]),
-        status=ReviewStatus(row["status"]),
-        risk_rank=row["risk_rank"],
-        risk_level=row["risk_level"],
-        scenario_id=row["scenario_id"],
-        scenario_version=row["scenario_version"],
-        scenario_name=row["scenario_name"],
-        variation=row["variation"],
-        fingerprint=row["fingerprint"],
-        agent_id=row["agent_id"],
-        agent_version=row["agent_version"],
-        matrix_id=row["matrix_id"],
-        run_id=row["run_id"],
-        reviewers_wanted=row["reviewers_wanted"],
-        is_blind=bool(row["is_blind"]),
-        reasons=tuple(str(reason) for reason in _listed(row["reasons"])),
-        evidence=tuple(part for part in _listed(row["evidence"]) if isinstance(part, dict)),
-        verdict=Verdict(verdict) if verdict is not None else None,
-        outcome=outcome if isinstance(outcome, dict) else None,
-        revision=row["revision"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-        decided_at=row["decided_at"],
-    )
+one_review, all_reviews = _REVIEW.one, _REVIEW.all
 
 
 # -- what people said
@@ -216,22 +173,13 @@ def review_of(row: Row) -> Review:
 
 def put_verdict(connection: Connection, *, org_id: int, given: StoredVerdict) -> None:
     """A person's second verdict on an item replaces the first, which is remembered."""
-    connection.execute(
-        "INSERT INTO review_verdicts (review_id, reviewer, org_id, verdict, first_verdict, note, labels,"
-        " asks, given_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (review_id, reviewer) DO UPDATE"
+    insert_row(
+        connection,
+        "review_verdicts",
+        {"org_id": org_id} | _VERDICT.row(given),
+        "ON CONFLICT (review_id, reviewer) DO UPDATE"
         " SET verdict = excluded.verdict, note = excluded.note, labels = excluded.labels,"
         " asks = excluded.asks, given_at = excluded.given_at",
-        (
-            given.review_id,
-            given.reviewer,
-            org_id,
-            given.verdict.value,
-            given.first_verdict.value,
-            given.note,
-            _text([*given.labels]),
-            _text(given.asks),
-            given.given_at,
-        ),
     )
 
 
@@ -243,13 +191,11 @@ def withdraw_verdicts(connection: Connection, review_id: str) -> None:
 def verdicts_of(connection: Connection, review_ids: Sequence[str]) -> dict[str, list[StoredVerdict]]:
     """In the order they were given, for a page of items."""
     found: dict[str, list[StoredVerdict]] = {review_id: [] for review_id in review_ids}
-    for start in range(0, len(review_ids), SOME):
-        some = review_ids[start : start + SOME]
-        for row in connection.execute(
-            f"SELECT * FROM review_verdicts WHERE review_id IN {in_list(some)} ORDER BY given_at, reviewer",
-            [*some],
-        ):
-            found[row["review_id"]].append(_verdict(row))
+    for some in some_of(review_ids, SOME):
+        condition = f"review_id IN {in_list(some)} ORDER BY given_at, reviewer"
+        statement = f"SELECT {_VERDICT.columns} FROM review_verdicts WHERE {condition}"
+        for given in _VERDICT.all(connection, statement, some):
+            found[given.review_id].append(given)
     return found
 
 
@@ -257,10 +203,11 @@ def verdicts_of(connection: Connection, review_ids: Sequence[str]) -> dict[str, 
 
 
 def put_claim(connection: Connection, *, org_id: int, claim: StoredClaim) -> None:
-    connection.execute(
-        "INSERT INTO review_claims (review_id, reviewer, org_id, claimed_until) VALUES (?, ?, ?, ?)"
-        " ON CONFLICT (review_id, reviewer) DO UPDATE SET claimed_until = excluded.claimed_until",
-        (claim.review_id, claim.reviewer, org_id, claim.claimed_until),
+    insert_row(
+        connection,
+        "review_claims",
+        {"org_id": org_id} | _CLAIM.row(claim),
+        "ON CONFLICT (review_id, reviewer) DO UPDATE SET claimed_until = excluded.claimed_until",
     )
 
 
@@ -278,21 +225,15 @@ def remove_claims(connection: Connection, review_id: str) -> None:
 def claims_of(connection: Connection, review_ids: Sequence[str]) -> list[StoredClaim]:
     """Also those whose time is up: how long one holds is not for the database to say."""
     found: list[StoredClaim] = []
-    for start in range(0, len(review_ids), SOME):
-        some = review_ids[start : start + SOME]
-        found += [
-            _claim(row)
-            for row in connection.execute(
-                f"SELECT * FROM review_claims WHERE review_id IN {in_list(some)} ORDER BY reviewer", [*some]
-            )
-        ]
+    for some in some_of(review_ids, SOME):
+        statement = f"{_CLAIMS} WHERE review_id IN {in_list(some)} ORDER BY reviewer"
+        found += _CLAIM.all(connection, statement, some)
     return found
 
 
 def claims_of_org(connection: Connection, *, org_id: int, reviewer: str | None = None) -> list[StoredClaim]:
     named, values = (" AND reviewer = ?", (org_id, reviewer)) if reviewer is not None else ("", (org_id,))
-    rows = connection.execute(f"SELECT * FROM review_claims WHERE org_id = ?{named}", values)
-    return [_claim(row) for row in rows]
+    return _CLAIM.all(connection, f"{_CLAIMS} WHERE org_id = ?{named}", values)
 
 
 # -- history
@@ -307,10 +248,8 @@ def add_event(
     now: str,
     detail: JsonObject,
 ) -> None:
-    connection.execute(
-        "INSERT INTO review_events (review_id, occurred_at, reviewer, event, detail) VALUES (?, ?, ?, ?, ?)",
-        (review_id, now, reviewer, event, _text(detail)),
-    )
+    row = {"review_id": review_id, "occurred_at": now, "reviewer": reviewer, "event": event, "detail": detail}
+    insert_row(connection, "review_events", row)
 
 
 def events_of(connection: Connection, review_id: str) -> list[JsonObject]:
@@ -319,62 +258,3 @@ def events_of(connection: Connection, review_id: str) -> list[JsonObject]:
         (review_id,),
     )
     return [{"at": row[0], "reviewer": row[1], "event": row[2], "detail": loads_own(row[3])} for row in rows]
-
-
-def _values(review: Review) -> tuple[Any, ...]:
-    return (
-        review.review_id,
-        review.org_id,
-        review.kind.value,
-        review.status.value,
-        review.risk_rank,
-        review.risk_level,
-        review.scenario_id,
-        review.scenario_version,
-        review.scenario_name,
-        review.variation,
-        review.fingerprint,
-        review.agent_id,
-        review.agent_version,
-        review.matrix_id,
-        review.run_id,
-        review.reviewers_wanted,
-        int(review.is_blind),
-        _text([*review.reasons]),
-        _text([*review.evidence]),
-        review.verdict.value if review.verdict is not None else None,
-        _text(review.outcome) if review.outcome is not None else None,
-        review.revision,
-        review.created_at,
-        review.updated_at,
-        review.decided_at,
-    )
-
-
-def _verdict(row: Row) -> StoredVerdict:
-    asks = loads_own(row["asks"])
-    return StoredVerdict(
-        review_id=row["review_id"],
-        reviewer=row["reviewer"],
-        verdict=Verdict(row["verdict"]),
-        first_verdict=Verdict(row["first_verdict"]),
-        note=row["note"],
-        labels=tuple(str(label) for label in _listed(row["labels"])),
-        asks=asks if isinstance(asks, dict) else {},
-        given_at=row["given_at"],
-    )
-
-
-def _claim(row: Row) -> StoredClaim:
-    return StoredClaim(
-        review_id=row["review_id"], reviewer=row["reviewer"], claimed_until=row["claimed_until"]
-    )
-
-
-def _text(value: object) -> str:
-    return dumps(value).decode()
-
-
-def _listed(text: str) -> list[Json]:
-    value = loads_own(text)
-    return value if isinstance(value, list) else []

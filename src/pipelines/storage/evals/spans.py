@@ -100,12 +100,6 @@ def device_matches(connection: Connection, window: Window) -> dict[str, int]:
     return found
 
 
-def span_count(connection: Connection, window: Window) -> int:
-    condition, values = _conditions(window)
-    row = connection.execute(f"SELECT COUNT(*) FROM skill_spans WHERE {condition}", values).fetchone()
-    return int(row[0])
-
-
 def span_lines(connection: Connection, window: Window, after: Place | None) -> SpanLines:
     """Some spans of a window, newest first."""
     condition, values = _conditions(window)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pipelines.core.tasks.seed_head import HEAD_CHARACTERS, instruction_in
 from pipelines.core.text.json_text import Json, JsonObject, loads_own
-from pipelines.storage.database.connection import Connection, Row, in_list
+from pipelines.storage.database.connection import Connection, Row, in_list, some_of
 from pipelines.storage.database.paging import Filter, Page, holding, page_of
 from pipelines.storage.runs.runs import IN_SIGHT, judged_conditions
 
@@ -93,8 +93,7 @@ def asked_of_tasks(connection: Connection, task_ids: Iterable[int]) -> dict[int,
     """For a page of runs: many are of one task."""
     ids = sorted(set(task_ids))
     found = dict.fromkeys(ids, AskedOfTask(None, None, None))
-    for start in range(0, len(ids), _TASKS_AT_ONCE):
-        some = ids[start : start + _TASKS_AT_ONCE]
+    for some in some_of(ids, _TASKS_AT_ONCE):
         for row in connection.execute(
             f"SELECT t.id, t.row_number, SUBSTR(x.body, 1, {HEAD_CHARACTERS}), t.task_key FROM tasks t"
             f" JOIN texts x ON x.hash = t.seed_hash AND x.number = 0 WHERE t.id IN {in_list(some)}",
@@ -108,8 +107,7 @@ def asked_of_runs(connection: Connection, *, org_id: int, run_ids: Iterable[int]
     """By run, of those that are there."""
     ids = sorted(set(run_ids))
     tasks: dict[int, int] = {}
-    for start in range(0, len(ids), _TASKS_AT_ONCE):
-        some = ids[start : start + _TASKS_AT_ONCE]
+    for some in some_of(ids, _TASKS_AT_ONCE):
         rows = connection.execute(
             f"SELECT id, task_id FROM runs WHERE org_id = ? AND id IN {in_list(some)}", (org_id, *some)
         )

@@ -4,8 +4,8 @@ What changes many of its runs is made in slices, each a short write of its own: 
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
 
 from pipelines.core.models.honesty_level import STANDARD
 from pipelines.core.models.model_budget import Budget
@@ -14,8 +14,10 @@ from pipelines.core.results.compare_batches import JudgedRun
 from pipelines.core.text.json_text import JsonObject, dumps
 from pipelines.core.tools.failure_rules import FaultSeed
 from pipelines.core.tools.live_tools import LIVE
-from pipelines.storage.database.connection import Connection, Row, in_list, insert
-from pipelines.storage.database.paging import Filter, Page, page_of
+from pipelines.storage.database.connection import Connection, in_list, insert
+from pipelines.storage.database.paging import Filter, Page
+from pipelines.storage.database.records import Mapper, Stored, first_column, first_value
+from pipelines.storage.runs.passthrough import PassthroughMode, stored_mode
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,18 +29,26 @@ class Batch:
     dataset_id: int | None
     repeats: int
     concurrency: int
-    fault_seed: FaultSeed  # enters the draws of random failure rules
-    passthrough: str  # of its runs: how calls of passthrough tools are answered
+    #: Enters the draws of random failure rules.
+    fault_seed: Annotated[FaultSeed, Stored(read=lambda text: text if text == "repeat" else int(text))]
+    passthrough: PassthroughMode  # of its runs: how calls of passthrough tools are answered
     cassette: str | None
     status: str  # running, completed, cancelled, budget_exceeded; opening and discarded are not shown
     created_at: str
     ended_at: str | None
     unqueued_since: str | None  # its runs are stored, but not known to be queued
-    honesty: str = STANDARD  # how strictly the words of its runs are judged
-    budget: Budget = field(default_factory=Budget)  # what it may spend on models
-    #: What counts against it: with what is reserved for questions under way.
-    model_nanousd: int = 0
+    #: How strictly the words of its runs are judged.
+    honesty: Annotated[str, Stored(read=lambda level: level or STANDARD)] = STANDARD
+    max_cost_nanousd: int | None = None
+    max_model_tokens: int | None = None
+    #: What counts against its budget: with what is reserved for questions under way.
+    model_nanousd: Annotated[int, Stored(column="model_cost_nanousd")] = 0
     model_tokens: int = 0
+
+    @property
+    def budget(self) -> Budget:
+        """What it may spend on models."""
+        return Budget(max_nanousd=self.max_cost_nanousd, max_tokens=self.max_model_tokens)
 
     def as_json(self) -> JsonObject:
         return {
@@ -81,6 +91,7 @@ _IN_SIGHT = "status NOT IN ('opening', 'discarded')"
 #: Ended before its runs were.
 _STOPPED = "status IN ('cancelled', 'budget_exceeded')"
 _NO_BUDGET = Budget()
+_BATCH = Mapper(Batch)
 
 
 def add_batch(
@@ -100,20 +111,31 @@ def add_batch(
     status: str = "running",
     now: str,
 ) -> int:
-    mode = passthrough if passthrough != LIVE else None
-    settings = (agent_version, dataset_id, repeats, concurrency, str(fault_seed), mode, cassette)
     return insert(
         connection,
-        "INSERT INTO batches (org_id, agent_id, agent_version, dataset_id, repeats, concurrency, fault_seed,"
-        " passthrough, cassette, max_cost_nanousd, max_model_tokens, honesty, status, created_at,"
-        " unqueued_since) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (org_id, agent_id, *settings, budget.max_nanousd, budget.max_tokens, honesty, status, now, now),
+        "batches",
+        {
+            "org_id": org_id,
+            "agent_id": agent_id,
+            "agent_version": agent_version,
+            "dataset_id": dataset_id,
+            "repeats": repeats,
+            "concurrency": concurrency,
+            "fault_seed": str(fault_seed),
+            "passthrough": stored_mode(passthrough),
+            "cassette": cassette,
+            "max_cost_nanousd": budget.max_nanousd,
+            "max_model_tokens": budget.max_tokens,
+            "honesty": honesty,
+            "status": status,
+            "created_at": now,
+            "unqueued_since": now,
+        },
     )
 
 
 def honesty_of_batch(connection: Connection, batch_id: int) -> str:
-    row = connection.execute("SELECT honesty FROM batches WHERE id = ?", (batch_id,)).fetchone()
-    return (row[0] if row else None) or STANDARD
+    return first_value(connection, "SELECT honesty FROM batches WHERE id = ?", (batch_id,)) or STANDARD
 
 
 def go_on_opening(connection: Connection, *, batch_id: int, is_whole: bool, now: str) -> bool:
@@ -127,12 +149,12 @@ def go_on_opening(connection: Connection, *, batch_id: int, is_whole: bool, now:
 
 def half_stored_batches(connection: Connection, *, before: str) -> list[int]:
     """Batches that nobody goes on storing, and those of which some runs are still to be removed."""
-    rows = connection.execute(
+    return first_column(
+        connection,
         "SELECT id FROM batches WHERE status IN ('opening', 'discarded') AND"
         " (status = 'discarded' OR unqueued_since < ?) ORDER BY id",
         (before,),
     )
-    return [row[0] for row in rows]
 
 
 def discard_batch(connection: Connection, *, batch_id: int, before: str) -> None:
@@ -165,16 +187,14 @@ def remove_discarded(connection: Connection, *, batch_id: int, most: int) -> boo
 
 
 def batch_by_id(connection: Connection, *, org_id: int, batch_id: int) -> Batch | None:
-    row = connection.execute(
-        f"SELECT * FROM batches WHERE id = ? AND org_id = ? AND {_IN_SIGHT}", (batch_id, org_id)
-    ).fetchone()
-    return _batch(row) if row else None
+    statement = f"SELECT {_BATCH.columns} FROM batches WHERE id = ? AND org_id = ? AND {_IN_SIGHT}"
+    return _BATCH.one(connection, statement, (batch_id, org_id))
 
 
 def batches_of_org(
     connection: Connection, org_id: int, *, agent_id: int | None, limit: int, before_id: int | None
 ) -> Page[Batch]:
-    rows = page_of(
+    return _BATCH.page(
         connection,
         "batches",
         filters=[Filter("org_id", org_id), Filter("agent_id", agent_id)],
@@ -182,7 +202,6 @@ def batches_of_org(
         before_id=before_id,
         where=_IN_SIGHT,
     )
-    return Page([_batch(row) for row in rows.items], rows.last_id)
 
 
 def counts_of_batch(connection: Connection, batch_id: int) -> JsonObject:
@@ -213,11 +232,11 @@ def outcomes_by_task(connection: Connection, batch_id: int) -> list[tuple[int, i
 
 
 def ended_runs(connection: Connection, *, batch_id: int) -> list[int]:
-    rows = connection.execute(
+    return first_column(
+        connection,
         "SELECT id FROM runs WHERE batch_id = ? AND status IN ('completed', 'failed') ORDER BY id",
         (batch_id,),
     )
-    return [row[0] for row in rows]
 
 
 def judged_runs(connection: Connection, *, batch_id: int) -> list[JudgedRun]:
@@ -236,29 +255,27 @@ def judged_runs(connection: Connection, *, batch_id: int) -> list[JudgedRun]:
 
 def datasets_to_name(connection: Connection, *, batch_id: int) -> list[int]:
     """Those of its tasks that an older release stored, and that have no keys yet."""
-    rows = connection.execute(
+    return first_column(
+        connection,
         "SELECT DISTINCT t.dataset_id FROM runs r JOIN tasks t ON t.id = r.task_id"
         " JOIN datasets d ON d.id = t.dataset_id AND d.kind = 'tasks'"
         " WHERE r.batch_id = ? AND t.task_key IS NULL",
         (batch_id,),
     )
-    return [row[0] for row in rows]
 
 
 def runs_to_retry(connection: Connection, *, batch_id: int) -> list[int]:
     """Runs that were cut off or cancelled after they were sent, and have no new attempt yet."""
-    rows = connection.execute(
-        f"SELECT id FROM runs WHERE batch_id = ? AND {_TO_RETRY} ORDER BY id", (batch_id,)
+    return first_column(
+        connection, f"SELECT id FROM runs WHERE batch_id = ? AND {_TO_RETRY} ORDER BY id", (batch_id,)
     )
-    return [row[0] for row in rows]
 
 
 def runs_never_sent(connection: Connection, *, batch_id: int) -> list[int]:
     """Runs that were cancelled before anyone sent them."""
-    rows = connection.execute(
-        f"SELECT id FROM runs WHERE batch_id = ? AND {_NEVER_SENT} ORDER BY id", (batch_id,)
+    return first_column(
+        connection, f"SELECT id FROM runs WHERE batch_id = ? AND {_NEVER_SENT} ORDER BY id", (batch_id,)
     )
-    return [row[0] for row in rows]
 
 
 _TO_RETRY = (
@@ -270,49 +287,47 @@ _NEVER_SENT = "retried = 0 AND status = 'cancelled' AND dispatched_at IS NULL"
 
 def pending_runs(connection: Connection, *, batch_id: int, first: int, last: int) -> list[int]:
     """Runs that nobody has sent, in order; `first` and `last` are run ids, both included."""
-    rows = connection.execute(
+    return first_column(
+        connection,
         "SELECT id FROM runs WHERE batch_id = ? AND id BETWEEN ? AND ?"
         " AND status IN ('pending', 'running') AND status = 'pending' ORDER BY id",
         (batch_id, first, last),
     )
-    return [row[0] for row in rows]
 
 
 def claimed_runs(connection: Connection, *, worker: str, batch_id: int, first: int, last: int) -> list[int]:
     """Runs that a worker has under way."""
-    rows = connection.execute(
+    return first_column(
+        connection,
         "SELECT id FROM runs WHERE batch_id = ? AND id BETWEEN ? AND ?"
         " AND status IN ('pending', 'running') AND status = 'running' AND claimed_by = ?",
         (batch_id, first, last, worker),
     )
-    return [row[0] for row in rows]
 
 
 def no_longer_running(connection: Connection, *, run_ids: list[int]) -> list[int]:
-    marks = ", ".join("?" * len(run_ids)) or "NULL"
-    rows = connection.execute(
-        f"SELECT id FROM runs WHERE id IN ({marks}) AND status NOT IN ('pending', 'running')", run_ids
-    )
-    return [row[0] for row in rows]
+    statement = f"SELECT id FROM runs WHERE id IN {in_list(run_ids)} AND status NOT IN ('pending', 'running')"
+    return first_column(connection, statement, run_ids)
 
 
 def batch_for_work(connection: Connection, batch_id: int) -> Batch:
     """For a worker, which was handed the id by the queue and asks for no org."""
-    return _batch(connection.execute("SELECT * FROM batches WHERE id = ?", (batch_id,)).fetchone())
+    found = _BATCH.one(connection, f"SELECT {_BATCH.columns} FROM batches WHERE id = ?", (batch_id,))
+    assert found is not None, "a batch with shards is never removed"
+    return found
 
 
 def unfinished_batches(connection: Connection, org_id: int | None = None) -> list[int]:
     """Of all orgs, or of one."""
     of_org, values = ("", ()) if org_id is None else (" AND org_id = ?", (org_id,))
-    rows = connection.execute(f"SELECT id FROM batches WHERE status = 'running'{of_org} ORDER BY id", values)
-    return [row[0] for row in rows]
+    return first_column(
+        connection, f"SELECT id FROM batches WHERE status = 'running'{of_org} ORDER BY id", values
+    )
 
 
 def unqueued_batches(connection: Connection) -> list[Batch]:
-    rows = connection.execute(
-        "SELECT * FROM batches WHERE status = 'running' AND unqueued_since IS NOT NULL ORDER BY id"
-    )
-    return [_batch(row) for row in rows]
+    condition = "status = 'running' AND unqueued_since IS NOT NULL"
+    return _BATCH.all(connection, f"SELECT {_BATCH.columns} FROM batches WHERE {condition} ORDER BY id")
 
 
 def mark_unqueued(connection: Connection, *, now: str) -> None:
@@ -345,8 +360,7 @@ def interrupt_worker(
     connection: Connection, *, worker: str, now: str, but: Collection[int] = frozenset()
 ) -> None:
     """All that a worker had under way when it went; `but` these runs, which it still has."""
-    marks = ", ".join("?" * len(but)) or "NULL"
-    spared = f" AND id NOT IN ({marks})" if but else ""
+    spared = f" AND id NOT IN {in_list([*but])}" if but else ""
     connection.execute(_INTERRUPT + "claimed_by = ?" + spared, (now, worker, *but))
 
 
@@ -365,14 +379,14 @@ def finish_batch(connection: Connection, *, batch_id: int, now: str, if_queued: 
 
 def judged_out(connection: Connection) -> list[int]:
     """Batches that go on although nothing is left of them: their last judge was asked, and a kill came."""
-    rows = connection.execute(
+    return first_column(
+        connection,
         "SELECT id FROM batches WHERE status = 'running' AND unqueued_since IS NULL"
         " AND EXISTS (SELECT 1 FROM model_judgements WHERE batch_id = batches.id)"
         " AND NOT EXISTS (SELECT 1 FROM model_judgements WHERE batch_id = batches.id AND status = 'wanted')"
         " AND NOT EXISTS (SELECT 1 FROM runs WHERE batch_id = batches.id"
-        " AND status IN ('pending', 'running')) ORDER BY id"
+        " AND status IN ('pending', 'running')) ORDER BY id",
     )
-    return [row[0] for row in rows]
 
 
 SPENT = "what the batch may spend on models is used up; resume it with a higher budget"
@@ -413,11 +427,11 @@ def cancel_some_runs(connection: Connection, *, batch_id: int, now: str, most: i
 
 def half_cancelled_batches(connection: Connection) -> list[int]:
     """Whose server went down while it cancelled their runs."""
-    rows = connection.execute(
+    return first_column(
+        connection,
         f"SELECT id FROM batches WHERE {_STOPPED} AND EXISTS (SELECT 1 FROM runs"
-        " WHERE runs.batch_id = batches.id AND runs.status IN ('pending', 'running')) ORDER BY id"
+        " WHERE runs.batch_id = batches.id AND runs.status IN ('pending', 'running')) ORDER BY id",
     )
-    return [row[0] for row in rows]
 
 
 def start_resuming(connection: Connection, *, batch_id: int, now: str) -> None:
@@ -466,81 +480,4 @@ def reopen_batch(connection: Connection, *, batch_id: int, now: str) -> None:
         f" AND NOT {_STOPPED} AND EXISTS (SELECT 1 FROM runs WHERE batch_id = ?"
         " AND status IN ('pending', 'running') AND status = 'pending')",
         (now, batch_id, batch_id),
-    )
-
-
-#: What stands in a worker's row instead of its latest beat.
-LEFT = ""  # it stopped and said so
-TAKEN = "gone, taken"  # followed by whom: another goes on with its shards
-
-
-def enlist(connection: Connection, *, worker: str, now: str) -> None:
-    """From here on it may claim runs, and is missed when it goes."""
-    connection.execute(
-        "INSERT INTO workers (id, seen_at) VALUES (?, ?)"
-        " ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at",
-        (worker, now),
-    )
-
-
-def beat(connection: Connection, *, worker: str, now: str) -> bool:
-    """Say that a worker is there; False when it is not listed any more: it was taken to be gone."""
-    done = connection.execute(
-        "UPDATE workers SET seen_at = ? WHERE id = ? AND seen_at NOT LIKE ?", (now, worker, f"{TAKEN}%")
-    )
-    return done.rowcount == 1
-
-
-def is_listed(connection: Connection, *, worker: str) -> bool:
-    row = connection.execute("SELECT seen_at FROM workers WHERE id = ?", (worker,)).fetchone()
-    return row is not None and not row[0].startswith(TAKEN)
-
-
-def signs_of_workers(connection: Connection) -> dict[str, str]:
-    """What the row of each says: when it sent its latest beat, by its own clock, or one of the above."""
-    return {row[0]: row[1] for row in connection.execute("SELECT id, seen_at FROM workers")}
-
-
-def leave(connection: Connection, *, worker: str, now: str) -> None:
-    """A worker that stops says so: what it had under way is cut off, its shards may be taken at once."""
-    interrupt_worker(connection, worker=worker, now=now)
-    connection.execute("UPDATE workers SET seen_at = ? WHERE id = ?", (LEFT, worker))
-
-
-def take_worker(connection: Connection, *, worker: str, sign: str, mark: str, now: str) -> bool:
-    """Take one that is gone; False where its row says another `sign`: it is there, or someone was faster."""
-    done = connection.execute(
-        "UPDATE workers SET seen_at = ? WHERE id = ? AND seen_at = ?", (mark, worker, sign)
-    )
-    if done.rowcount != 1:
-        return False
-    interrupt_worker(connection, worker=worker, now=now)
-    return True
-
-
-def forget_worker(connection: Connection, *, worker: str, sign: str) -> None:
-    """Unless it has been heard of since."""
-    connection.execute("DELETE FROM workers WHERE id = ? AND seen_at = ?", (worker, sign))
-
-
-def _batch(row: Row) -> Batch:
-    return Batch(
-        id=row["id"],
-        org_id=row["org_id"],
-        agent_id=row["agent_id"],
-        agent_version=row["agent_version"],
-        dataset_id=row["dataset_id"],
-        repeats=row["repeats"],
-        fault_seed="repeat" if row["fault_seed"] == "repeat" else int(row["fault_seed"]),
-        passthrough=row["passthrough"] or LIVE,
-        cassette=row["cassette"],
-        concurrency=row["concurrency"],
-        status=row["status"],
-        created_at=row["created_at"],
-        ended_at=row["ended_at"],
-        unqueued_since=row["unqueued_since"],
-        honesty=row["honesty"] or STANDARD,
-        budget=Budget(max_nanousd=row["max_cost_nanousd"], max_tokens=row["max_model_tokens"]),
-        model_nanousd=row["model_cost_nanousd"],
-        model_tokens=row["model_tokens"],
     )

@@ -44,12 +44,8 @@ class ModelSpending:
 
 
 def add_budget(connection: Connection, *, org_id: int, budget: Budget, now: str) -> int:
-    return insert(
-        connection,
-        "INSERT INTO model_budgets (org_id, max_cost_nanousd, max_model_tokens, created_at)"
-        " VALUES (?, ?, ?, ?)",
-        (org_id, budget.max_nanousd, budget.max_tokens, now),
-    )
+    limits = {"max_cost_nanousd": budget.max_nanousd, "max_model_tokens": budget.max_tokens}
+    return insert(connection, "model_budgets", {"org_id": org_id, **limits, "created_at": now})
 
 
 def set_budget(connection: Connection, *, budget_id: int, budget: Budget) -> None:

@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 from pipelines.core.models.model_question import NANO, cost_usd
 from pipelines.core.text.json_text import JsonObject
-from pipelines.storage.database.connection import Connection, Row, insert
-from pipelines.storage.database.paging import Filter, Page, page_of
+from pipelines.storage.database.connection import Connection, Row, insert, insert_row
+from pipelines.storage.database.paging import Filter, Page
+from pipelines.storage.database.records import Mapper
 
 ASKED = "asked"  # sent, or about to be; what a kill leaves: it may have been paid for
 ANSWERED = "answered"
@@ -112,13 +113,9 @@ class Exchange:
         }
 
 
-def spent_of_batch(connection: Connection, batch_id: int) -> Spent | None:
-    row = connection.execute(
-        "SELECT model_tokens, model_cost_nanousd, max_model_tokens, max_cost_nanousd FROM batches"
-        " WHERE id = ?",
-        (batch_id,),
-    ).fetchone()
-    return Spent(*row) if row else None
+_NEW_EXCHANGE = Mapper(NewExchange)
+_EXCHANGE = Mapper(Exchange)
+_OUTCOME = ", ".join(f"{name} = ?" for name in Outcome._fields[:-1])
 
 
 def add_exchange(connection: Connection, new: NewExchange, *, now: str) -> int | None:
@@ -147,25 +144,15 @@ def add_replay(connection: Connection, new: NewExchange, replay_of: int, *, now:
 
 
 def _insert(connection: Connection, new: NewExchange, status: str, replay_of: int | None, now: str) -> int:
-    return insert(
-        connection,
-        "INSERT INTO model_exchanges (org_id, run_id, batch_id, subject, purpose, model, prompt_version,"
-        " question_key, status, request, replay_of, requests, reserved_tokens, reserved_nanousd, budget_id,"
-        " created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            *(new.org_id, new.run_id, new.batch_id, new.subject, new.purpose, new.model, new.prompt_version),
-            *(new.question_key, status, new.request, replay_of, 0),
-            *(new.reserved_tokens, new.reserved_nanousd, new.budget_id, now),
-        ),
-    )
+    own = {"status": status, "replay_of": replay_of, "requests": 0, "created_at": now}
+    return insert(connection, "model_exchanges", _NEW_EXCHANGE.row(new) | own)
 
 
 def end_exchange(connection: Connection, exchange_id: int, new: NewExchange, outcome: Outcome) -> None:
     """What it did cost stands in place of what was reserved; where nobody knows, the reserve stays, once for
     each request."""
     connection.execute(
-        "UPDATE model_exchanges SET status = ?, answer = ?, failure = ?, problem = ?, requests = ?,"
-        " input_tokens = ?, output_tokens = ?, cost_nanousd = ?, latency_ms = ? WHERE id = ?",
+        f"UPDATE model_exchanges SET {_OUTCOME} WHERE id = ?",
         (*outcome[:-1], exchange_id),
     )
     unknown = outcome.perhaps_paid
@@ -183,31 +170,25 @@ def end_exchange(connection: Connection, exchange_id: int, new: NewExchange, out
 
 def keep_answer(connection: Connection, *, org_id: int, question_key: str, exchange_id: int) -> int:
     """The exchange whose answer everybody gets: the first one that was kept."""
-    connection.execute(
-        "INSERT INTO model_answers (org_id, question_key, exchange_id) VALUES (?, ?, ?)"
-        " ON CONFLICT (org_id, question_key) DO NOTHING",
-        (org_id, question_key, exchange_id),
-    )
+    row = {"org_id": org_id, "question_key": question_key, "exchange_id": exchange_id}
+    insert_row(connection, "model_answers", row, "ON CONFLICT (org_id, question_key) DO NOTHING")
     found = kept_answer(connection, org_id=org_id, question_key=question_key)
     assert found is not None
     return found.id
 
 
 def kept_answer(connection: Connection, *, org_id: int, question_key: str) -> Exchange | None:
-    row = connection.execute(
-        "SELECT model_exchanges.* FROM model_answers"
-        " JOIN model_exchanges ON model_exchanges.id = model_answers.exchange_id"
-        " WHERE model_answers.org_id = ? AND model_answers.question_key = ?",
+    return _EXCHANGE.one(
+        connection,
+        f"SELECT {_EXCHANGE.columns_of('e')} FROM model_answers a"
+        " JOIN model_exchanges e ON e.id = a.exchange_id WHERE a.org_id = ? AND a.question_key = ?",
         (org_id, question_key),
-    ).fetchone()
-    return _exchange(row) if row else None
+    )
 
 
 def exchange_by_id(connection: Connection, *, org_id: int, exchange_id: int) -> Exchange | None:
-    row = connection.execute(
-        "SELECT * FROM model_exchanges WHERE org_id = ? AND id = ?", (org_id, exchange_id)
-    ).fetchone()
-    return _exchange(row) if row else None
+    statement = f"SELECT {_EXCHANGE.columns} FROM model_exchanges WHERE org_id = ? AND id = ?"
+    return _EXCHANGE.one(connection, statement, (org_id, exchange_id))
 
 
 def exchanges_of_run(
@@ -215,12 +196,7 @@ def exchanges_of_run(
 ) -> Page[Exchange]:
     """The newest first."""
     filters = [Filter("org_id", org_id), Filter("run_id", run_id)]
-    rows = page_of(connection, "model_exchanges", filters=filters, limit=limit, before_id=before_id)
-    return Page([_exchange(row) for row in rows.items], rows.last_id)
-
-
-def _exchange(row: Row) -> Exchange:
-    return Exchange(**{name: row[name] for name in Exchange.__slots__})
+    return _EXCHANGE.page(connection, "model_exchanges", filters=filters, limit=limit, before_id=before_id)
 
 
 class PurposeCost(NamedTuple):
@@ -270,16 +246,7 @@ def _costs(connection: Connection, column: str, id: int) -> list[PurposeCost]:
 
 def _cost(row: Row, model: str = "") -> PurposeCost:
     """Sums are Decimals to Postgres."""
-    return PurposeCost(
-        purpose=row[0],
-        questions=int(row[1]),
-        replayed=int(row[2]),
-        requests=int(row[3]),
-        tokens=int(row[4]),
-        nanousd=int(row[5]),
-        unpriced=int(row[6]),
-        model=model,
-    )
+    return PurposeCost._make((row[0], *map(int, row[1:7]), model))
 
 
 def costs_of_org(connection: Connection, org_id: int) -> list[PurposeCost]:

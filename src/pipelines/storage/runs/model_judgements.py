@@ -4,13 +4,13 @@ One that is `wanted` was promised when its run ended, in the same write; whoever
 loses none.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from pipelines.core.models.model_question import cost_usd
-from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
-from pipelines.storage.database.connection import Connection, Row, in_list, insert
+from pipelines.core.text.json_text import Json, JsonObject, loads_own
+from pipelines.storage.database.connection import Connection, insert
+from pipelines.storage.database.records import Mapper
 
 WANTED = "wanted"  # the model is to be asked
 JUDGED = "judged"
@@ -48,7 +48,7 @@ class StoredJudgement:
     exchange_id: int | None
     tokens: int | None
     cost_nanousd: int | None
-    is_taken: int
+    is_taken: bool
     created_at: str
     ended_at: str | None
     body: str | None
@@ -67,7 +67,7 @@ class StoredJudgement:
             "exchange_id": self.exchange_id,
             "tokens": self.tokens,
             "cost_usd": cost_usd(self.cost_nanousd),
-            "is_taken": bool(self.is_taken),
+            "is_taken": self.is_taken,
             "created_at": self.created_at,
             "ended_at": self.ended_at,
             "judgement": loads_own(self.body) if self.body is not None else None,
@@ -101,6 +101,10 @@ class RunVerdict(NamedTuple):
     human_verdict: str | None
 
 
+_JUDGEMENT = Mapper(Judgement)
+_STORED = Mapper(StoredJudgement)
+
+
 def add_wanted(
     connection: Connection,
     *,
@@ -111,11 +115,9 @@ def add_wanted(
     worker: str,
     now: str,
 ) -> int:
+    own = {"org_id": org_id, "run_id": run_id, "batch_id": batch_id, "status": WANTED, "is_taken": False}
     return insert(
-        connection,
-        "INSERT INTO model_judgements (org_id, run_id, batch_id, status, model, prompt_version, is_taken,"
-        " claimed_by, created_at) VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?)",
-        (org_id, run_id, batch_id, WANTED, *judge, worker, now),
+        connection, "model_judgements", own | judge._asdict() | {"claimed_by": worker, "created_at": now}
     )
 
 
@@ -147,9 +149,9 @@ def take_wanted(
 def end_wanted(connection: Connection, judgement_id: int, judgement: Judgement, *, now: str) -> bool:
     """False when somebody else has ended it."""
     done = connection.execute(
-        f"UPDATE model_judgements SET {', '.join(f'{name} = ?' for name in _SAID)}, status = ?, ended_at = ?"
+        f"UPDATE model_judgements SET {_JUDGEMENT.assignments}, status = ?, ended_at = ?"
         " WHERE id = ? AND status = ?",
-        (*_said(judgement), _status(judgement), now, judgement_id, WANTED),
+        (*_JUDGEMENT.values(judgement), _status(judgement), now, judgement_id, WANTED),
     )
     return done.rowcount == 1
 
@@ -163,20 +165,15 @@ def add_judgement(
     batch_id: int | None,
     now: str,
 ) -> int:
-    names = ("org_id", "run_id", "batch_id", "status", "created_at", "ended_at", *_SAID)
-    return insert(
-        connection,
-        f"INSERT INTO model_judgements ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})",
-        (org_id, run_id, batch_id, _status(judgement), now, now, *_said(judgement)),
-    )
+    own = {"org_id": org_id, "run_id": run_id, "batch_id": batch_id, "created_at": now, "ended_at": now}
+    row = _JUDGEMENT.row(judgement) | own | {"status": _status(judgement)}
+    return insert(connection, "model_judgements", row)
 
 
 def judgements_of_run(connection: Connection, run_id: int, *, most: int = 100) -> list[StoredJudgement]:
     """The newest first."""
-    rows = connection.execute(
-        "SELECT * FROM model_judgements WHERE run_id = ? ORDER BY id DESC LIMIT ?", (run_id, most)
-    )
-    return [_stored(row) for row in rows]
+    statement = f"SELECT {_STORED.columns} FROM model_judgements WHERE run_id = ? ORDER BY id DESC LIMIT ?"
+    return _STORED.all(connection, statement, (run_id, most))
 
 
 def judges_of_batch(connection: Connection, batch_id: int) -> list[tuple[Judge, JsonObject]]:
@@ -234,41 +231,5 @@ def labelled_verdicts(connection: Connection, org_id: int, judge: Judge) -> list
     return [RunVerdict(*row) for row in connection.execute(_VERDICTS.format(latest), (*judge, org_id))]
 
 
-def judging_batches(connection: Connection, batch_ids: Sequence[int]) -> set[int]:
-    """Those of some batches in which a judge is still to be asked."""
-    rows = connection.execute(
-        f"SELECT DISTINCT batch_id FROM model_judgements WHERE status = 'wanted'"
-        f" AND batch_id IN {in_list(batch_ids)}",
-        [*batch_ids],
-    )
-    return {row[0] for row in rows}
-
-
-_SAID = (
-    *("model", "prompt_version", "verdict", "failure_mode", "body", "failure", "problem", "exchange_id"),
-    *("tokens", "cost_nanousd", "is_taken"),
-)
-
-
-def _said(judgement: Judgement) -> tuple[object, ...]:
-    return (
-        judgement.model,
-        judgement.prompt_version,
-        judgement.verdict,
-        judgement.failure_mode,
-        dumps(judgement.body).decode() if judgement.body is not None else None,
-        judgement.failure,
-        judgement.problem,
-        judgement.exchange_id,
-        judgement.tokens,
-        judgement.cost_nanousd,
-        int(judgement.is_taken),
-    )
-
-
 def _status(judgement: Judgement) -> str:
     return JUDGED if judgement.verdict is not None else FAILED
-
-
-def _stored(row: Row) -> StoredJudgement:
-    return StoredJudgement(**{name: row[name] for name in StoredJudgement.__slots__})

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 from pipelines.core.recordings.recorded_run import RECORDED
-from pipelines.core.text.json_text import Json, dumps
+from pipelines.core.text.json_text import Json
 from pipelines.core.tools.trace_row import TraceRow
-from pipelines.storage.database.connection import Connection, insert
+from pipelines.storage.database.connection import Connection, insert, some_of
+from pipelines.storage.database.records import Mapper
 from pipelines.storage.database.trace_rows import CHUNK, insert_rows
 from pipelines.storage.runs.runs import Run, run_by_token_hash
 from pipelines.storage.tasks.datasets import Task
@@ -33,37 +34,18 @@ class NewRecordedRun:
     rows: tuple[TraceRow, ...]
 
 
-_COLUMNS = (
-    *("org_id", "agent_id", "agent_version", "task_id", "dataset_id", "batch_id", "repeat_number", "mode"),
-    *(
-        "status",
-        "jti",
-        "token_hash",
-        "seed_hash",
-        "world_hash",
-        "simulated_now",
-        "final_response",
-        "messages",
-    ),
-    *("metadata", "error_class", "error_json", "soft_warnings", "conversation", "created_at", "expires_at"),
-)
-_NEW = f"INSERT INTO runs ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+_NEW = Mapper(NewRecordedRun, apart=("task", "rows"))
 
 
 def add_recorded_run(connection: Connection, batch_id: int, new: NewRecordedRun) -> int:
     """As running: its verdict ends it. Nobody can call its tools, as it has expired already."""
     task = new.task
-    values = (
-        *(task.org_id, new.agent_id, new.agent_version, task.id, task.dataset_id, batch_id),
-        *(new.repeat_number, RECORDED, RunStatus.RUNNING.value, new.jti, new.token_hash, task.seed_hash),
-        *(new.world_hash, new.simulated_now, new.final_response, _text(new.messages), _text(new.metadata)),
-        *(new.error_class, _text(new.error_json), _text(new.soft_warnings), _text(new.conversation)),
-        *(new.created_at, new.created_at),
-    )
-    run_id = insert(connection, _NEW, values)
+    place = {"org_id": task.org_id, "task_id": task.id, "dataset_id": task.dataset_id, "batch_id": batch_id}
+    state = {"mode": RECORDED, "status": RunStatus.RUNNING, "expires_at": new.created_at}
+    run_id = insert(connection, "runs", _NEW.row(new) | place | state | {"seed_hash": task.seed_hash})
     rows = [row._replace(run_id=run_id) for row in new.rows]
-    for start in range(0, len(rows), CHUNK):
-        insert_rows(connection, rows[start : start + CHUNK])
+    for some in some_of(rows, CHUNK):
+        insert_rows(connection, some)
     return run_id
 
 
@@ -90,7 +72,3 @@ def recorded_run(connection: Connection, run_id: int) -> Run | None:
     """For whoever judges it, who asks for no org."""
     row = connection.execute("SELECT token_hash FROM runs WHERE id = ?", (run_id,)).fetchone()
     return run_by_token_hash(connection, row[0]) if row else None
-
-
-def _text(value: object) -> str | None:
-    return dumps(value).decode() if value is not None else None

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from operator import attrgetter
 
-from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
+from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.core.tools.live_tools import LIVE
-from pipelines.storage.database.connection import Connection, Row, in_list, insert, insert_many
-from pipelines.storage.database.paging import Filter, Page, page_of
+from pipelines.storage.database.connection import Connection, in_list, insert, insert_values
+from pipelines.storage.database.paging import Filter, Page
+from pipelines.storage.database.records import Mapper, json_text
+from pipelines.storage.runs.passthrough import PassthroughMode
 from pipelines.storage.tasks.datasets import TaskToRun
 from pipelines.storage.tasks.stored_seed import WithSeed
 from pipelines.storage.tasks.texts import text_of
@@ -33,7 +35,7 @@ class ListedRun:
     seed_hash: str
     simulated_now: str  # what time it was in the run's world when it started; empty before that
     fault_seed: int  # enters the draws of its random failure rules
-    passthrough: str  # how calls of passthrough tools are answered: one of core.live_tools.PASSTHROUGH_MODES
+    passthrough: PassthroughMode  # how calls of passthrough tools are answered
     cassette: str | None  # what they are recorded on or replayed from
     final_response: str | None
     messages: Json
@@ -126,10 +128,11 @@ class NewRun(WithSeed):
     seed_hash: str
     simulated_now: str
     fault_seed: int = 0
-    passthrough: str = LIVE
+    passthrough: PassthroughMode = LIVE
     cassette: str | None = None
     soft_warnings: list[Json]
     created_at: str
+    started_at: str | None = None
     expires_at: str
     rules_version: int = 0
 
@@ -149,12 +152,9 @@ class PendingRun:
 
 
 NEVER = "9999-12-31T23:59:59.999999Z"  # when a run that has no token yet expires
-_INTO = (
-    "INSERT INTO runs (org_id, agent_id, agent_version, task_id, dataset_id, batch_id, repeat_number, mode,"
-    " status, jti, token_hash, seed_hash, world_hash, simulated_now, fault_seed, soft_warnings, created_at,"
-    " started_at, expires_at, passthrough, cassette, rules_version) VALUES"
-)
-_NEW = f"{_INTO} ({', '.join('?' * 22)})"
+_LISTED_RUN = Mapper(ListedRun)
+_RUN = Mapper(Run, apart=("seed_text",))
+_NEW_RUN = Mapper(NewRun, apart=("seed_text",))
 #: A batch that is not stored whole is not there yet, and neither are its runs.
 IN_SIGHT = (
     "(batch_id IS NULL OR batch_id NOT IN (SELECT id FROM batches WHERE status IN ('opening', 'discarded')))"
@@ -182,7 +182,7 @@ def judged_conditions(*, needs_review: bool | None, has_unverified: bool | None)
 
 
 def add_run(connection: Connection, run: NewRun) -> int:
-    return insert(connection, _NEW, _values(run))
+    return insert(connection, "runs", _NEW_RUN.row(run))
 
 
 def add_pending_runs(connection: Connection, batch_id: int, new: Sequence[PendingRun]) -> None:
@@ -190,9 +190,26 @@ def add_pending_runs(connection: Connection, batch_id: int, new: Sequence[Pendin
     batch = "SELECT passthrough, cassette FROM batches WHERE id = ?"
     passthrough, cassette = connection.execute(batch, (batch_id,)).fetchone()
     versions = _rules_versions(connection, {run.task.dataset_id for run in new})
-    as_said = (passthrough, cassette)
-    rows = [(*_pending_values(batch_id, run), *as_said, versions[run.task.dataset_id]) for run in new]
-    insert_many(connection, _INTO, rows)
+    alike = {
+        "batch_id": batch_id,
+        "mode": "dispatch",
+        "status": RunStatus.PENDING.value,
+        "simulated_now": "",  # its claim says what time it is
+        "soft_warnings": "[]",
+        "expires_at": NEVER,
+        "passthrough": passthrough,
+        "cassette": cassette,
+    }
+    rows = [
+        (*_PENDING.values(run), *_of_task(run.task), versions[run.task.dataset_id], *alike.values())
+        for run in new
+    ]
+    insert_values(connection, "runs", (*_PENDING.written, *_OF_TASK, "rules_version", *alike), rows)
+
+
+_PENDING = Mapper(PendingRun, apart=("task",))
+_OF_TASK = ("task_id", "org_id", "dataset_id", "seed_hash", "world_hash")
+_of_task = attrgetter("id", *_OF_TASK[1:])
 
 
 def _rules_versions(connection: Connection, dataset_ids: set[int]) -> dict[int, int]:
@@ -200,57 +217,6 @@ def _rules_versions(connection: Connection, dataset_ids: set[int]) -> dict[int, 
     ids = sorted(dataset_ids)
     rows = connection.execute(f"SELECT id, rules_version FROM datasets WHERE id IN {in_list(ids)}", ids)
     return {row[0]: row[1] for row in rows.fetchall()}
-
-
-def _values(run: NewRun) -> tuple[object, ...]:
-    return (
-        run.org_id,
-        run.agent_id,
-        run.agent_version,
-        run.task_id,
-        run.dataset_id,
-        run.batch_id,
-        run.repeat_number,
-        run.mode,
-        run.status.value,
-        run.jti,
-        run.token_hash,
-        run.seed_hash,
-        run.world_hash,
-        run.simulated_now,
-        run.fault_seed,
-        dumps(run.soft_warnings).decode(),
-        run.created_at,
-        run.created_at if run.status is RunStatus.RUNNING else None,
-        run.expires_at,
-        run.passthrough if run.passthrough != LIVE else None,
-        run.cassette,
-        run.rules_version,
-    )
-
-
-def _pending_values(batch_id: int, run: PendingRun) -> tuple[object, ...]:
-    return (
-        run.task.org_id,
-        run.agent_id,
-        run.agent_version,
-        run.task.id,
-        run.task.dataset_id,
-        batch_id,
-        run.repeat_number,
-        "dispatch",
-        RunStatus.PENDING.value,
-        run.jti,
-        run.token_hash,
-        run.task.seed_hash,
-        run.task.world_hash,
-        "",  # its claim says what time it is
-        run.fault_seed,
-        "[]",
-        run.created_at,
-        None,
-        NEVER,
-    )
 
 
 def run_by_id(connection: Connection, *, org_id: int, run_id: int) -> Run | None:
@@ -262,11 +228,8 @@ def run_by_token_hash(connection: Connection, token_hash: str) -> Run | None:
 
 
 def _one(connection: Connection, where: str, *values: object) -> Run | None:
-    row = connection.execute(f"SELECT * FROM runs WHERE {where}", values).fetchone()
-    if not row:
-        return None
-    seed_text = text_of(connection, row["seed_hash"])
-    return Run(**_fields(row), seed_text=seed_text, world_hash=row["world_hash"])
+    row = connection.execute(f"SELECT {_RUN.columns} FROM runs WHERE {where}", values).fetchone()
+    return _RUN.read(row, text_of(connection, row["seed_hash"])) if row else None
 
 
 def runs_of_org(
@@ -279,7 +242,7 @@ def runs_of_org(
     needs_review: bool | None = None,
 ) -> Page[ListedRun]:
     reviewed = judged_conditions(needs_review=needs_review, has_unverified=None)
-    rows = page_of(
+    return _LISTED_RUN.page(
         connection,
         "runs",
         filters=filters,
@@ -288,7 +251,6 @@ def runs_of_org(
         newest_first=newest_first,
         where=" AND ".join((IN_SIGHT, *reviewed)),
     )
-    return Page([ListedRun(**_fields(row)) for row in rows.items], rows.last_id)
 
 
 def claim_run(
@@ -350,32 +312,17 @@ class Ending:
         return len(notes) if isinstance(notes, list) else None
 
 
+_ENDING = Mapper(Ending, apart=("soft_warnings",))
+
+
 def end_run(connection: Connection, *, run_id: int, ending: Ending, now: str) -> bool:
     """Close a running run; False when it had already ended."""
     done = connection.execute(
-        "UPDATE runs SET status = ?, ended_at = ?, final_response = ?, messages = ?, metadata = ?,"
-        " error_class = ?, error_json = ?, soft_warnings = COALESCE(?, soft_warnings),"
-        " conversation = ?, verdict = ?, failure_mode = ?, judgement = ?, judge_error = ?,"
-        " pending_reason = ?, unverified = ?, oracle_version = ?"
-        " WHERE id = ? AND status = 'running'",
+        f"UPDATE runs SET {_ENDING.assignments}, pending_reason = ?, unverified = ?, ended_at = ?,"
+        " soft_warnings = COALESCE(?, soft_warnings) WHERE id = ? AND status = 'running'",
         (
-            ending.status.value,
-            now,
-            ending.final_response,
-            _text(ending.messages),
-            _text(ending.metadata),
-            ending.error_class,
-            _text(ending.error_json),
-            _text(ending.soft_warnings),
-            _text(ending.conversation),
-            ending.verdict,
-            ending.failure_mode,
-            _text(ending.judgement),
-            ending.judge_error,
-            ending.pending_reason,
-            ending.unverified,
-            ending.oracle_version,
-            run_id,
+            *_ENDING.values(ending),
+            *(ending.pending_reason, ending.unverified, now, json_text(ending.soft_warnings), run_id),
         ),
     )
     return done.rowcount == 1
@@ -413,7 +360,7 @@ _SET_JUDGED = ", ".join(f"{column} = ?" for column in (*_JUDGED, *_TOLD_IN_JUDGE
 
 
 def _judged(ending: Ending) -> tuple[str | None, ...]:
-    return ending.verdict, ending.failure_mode, _text(ending.judgement), ending.judge_error
+    return ending.verdict, ending.failure_mode, json_text(ending.judgement), ending.judge_error
 
 
 def past_verdicts(connection: Connection, run_id: int) -> list[JsonObject]:
@@ -428,7 +375,7 @@ def past_verdicts(connection: Connection, run_id: int) -> list[JsonObject]:
             "judge_error": row["judge_error"],
             "replaced_at": row["replaced_at"],
         }
-        for row, judgement in ((row, _value(row["judgement"])) for row in rows)
+        for row, judgement in ((row, loads_own(row["judgement"] or "null")) for row in rows)
     ]
 
 
@@ -456,53 +403,3 @@ def cancel_pending(connection: Connection, *, run_id: int, now: str) -> bool:
         (now, run_id),
     )
     return done.rowcount == 1
-
-
-def _text(value: object) -> str | None:
-    return dumps(value).decode() if value is not None else None
-
-
-def _value(text: str | None) -> Json:
-    return loads_own(text) if text is not None else None
-
-
-def _fields(row: Row) -> dict[str, Any]:
-    return {
-        "id": row["id"],
-        "org_id": row["org_id"],
-        "agent_id": row["agent_id"],
-        "agent_version": row["agent_version"],
-        "task_id": row["task_id"],
-        "dataset_id": row["dataset_id"],
-        "batch_id": row["batch_id"],
-        "repeat_number": row["repeat_number"],
-        "retried": bool(row["retried"]),
-        "mode": row["mode"],
-        "status": RunStatus(row["status"]),
-        "jti": row["jti"],
-        "seed_hash": row["seed_hash"],
-        "simulated_now": row["simulated_now"],
-        "fault_seed": row["fault_seed"],
-        "passthrough": row["passthrough"] or LIVE,
-        "cassette": row["cassette"],
-        "final_response": row["final_response"],
-        "messages": _value(row["messages"]),
-        "metadata": _value(row["metadata"]),
-        "error_class": row["error_class"],
-        "error_json": _value(row["error_json"]),
-        "soft_warnings": _value(row["soft_warnings"]),
-        "conversation": _value(row["conversation"]),
-        "verdict": row["verdict"],
-        "failure_mode": row["failure_mode"],
-        "pending_reason": row["pending_reason"],
-        "unverified": row["unverified"],
-        "judgement": _value(row["judgement"]),
-        "judge_error": row["judge_error"],
-        "human_verdict": row["human_verdict"],
-        "created_at": row["created_at"],
-        "started_at": row["started_at"],
-        "dispatched_at": row["dispatched_at"],
-        "ended_at": row["ended_at"],
-        "expires_at": row["expires_at"],
-        "rules_version": row["rules_version"],
-    }

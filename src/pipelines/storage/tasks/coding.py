@@ -3,14 +3,15 @@
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from pipelines.core.coding.diff import WorkspaceDiff
 from pipelines.core.coding.grading import Grading
 from pipelines.core.coding.scenario import CodingScenario
-from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
-from pipelines.storage.database.connection import Connection, Row, in_list
+from pipelines.core.text.json_text import Json, JsonObject, loads_own
+from pipelines.storage.database.connection import Connection, Row, in_list, insert_row
 from pipelines.storage.database.paging import Filter, Page, page_of
+from pipelines.storage.database.records import Mapper, Stored, first_column, json_text
 
 _HEADS = (
     "(SELECT id, scenario_id, org_id, name, version, head, created_at, updated_at FROM coding_scenarios)"
@@ -20,12 +21,12 @@ _HEADS = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredCodingScenario:
-    number: int  # for paging
+    number: Annotated[int, Stored(column="id")]  # for paging
     scenario_id: str
     org_id: int
     name: str
     version: int  # up with every change
-    body_text: str
+    body_text: Annotated[str, Stored(column="body")]
     created_at: str
     updated_at: str
 
@@ -39,17 +40,17 @@ class StoredCodingScenario:
         return own | self.body() | {"created_at": self.created_at, "updated_at": self.updated_at}
 
 
+_SCENARIO = Mapper(StoredCodingScenario)
+
+
 def add_scenario(
     connection: Connection, *, org_id: int, scenario_id: str, scenario: CodingScenario, now: str
 ) -> bool:
     """False where its name is taken."""
-    added = connection.execute(
-        "INSERT INTO coding_scenarios"
-        " (scenario_id, org_id, name, version, body, head, created_at, updated_at)"
-        " VALUES (?, ?, ?, 1, ?, ?, ?, ?) ON CONFLICT (org_id, name) DO NOTHING",
-        (scenario_id, org_id, scenario.name, *_texts(scenario), now, now),
-    )
-    return added.rowcount == 1
+    own = {"scenario_id": scenario_id, "org_id": org_id, "version": 1, "created_at": now, "updated_at": now}
+    row = own | {"name": scenario.name, "body": scenario.as_json(), "head": scenario.head()}
+    then = "ON CONFLICT (org_id, name) DO NOTHING"
+    return insert_row(connection, "coding_scenarios", row, then).rowcount == 1
 
 
 def change_scenario(
@@ -59,7 +60,7 @@ def change_scenario(
     changed = connection.execute(
         "UPDATE coding_scenarios SET name = ?, body = ?, head = ?, version = version + 1, updated_at = ?"
         " WHERE org_id = ? AND scenario_id = ?",
-        (scenario.name, *_texts(scenario), now, org_id, scenario_id),
+        (scenario.name, json_text(scenario.as_json()), json_text(scenario.head()), now, org_id, scenario_id),
     )
     return changed.rowcount == 1
 
@@ -73,12 +74,12 @@ def delete_scenario(connection: Connection, *, org_id: int, scenario_id: str) ->
 
 def scenario_by_ref(connection: Connection, *, org_id: int, ref: str) -> StoredCodingScenario | None:
     """By its id or its name."""
-    row = connection.execute(
-        "SELECT * FROM coding_scenarios WHERE org_id = ? AND (scenario_id = ? OR name = ?)"
+    return _SCENARIO.one(
+        connection,
+        f"SELECT {_SCENARIO.columns} FROM coding_scenarios WHERE org_id = ? AND (scenario_id = ? OR name = ?)"
         " ORDER BY CASE WHEN scenario_id = ? THEN 0 ELSE 1 END LIMIT 1",
         (org_id, ref, ref, ref),
-    ).fetchone()
-    return _scenario(row) if row else None
+    )
 
 
 def refs_of_org(connection: Connection, *, org_id: int) -> frozenset[str]:
@@ -122,23 +123,6 @@ def _head(row: Row) -> JsonObject:
     return own | head | {"created_at": row["created_at"], "updated_at": row["updated_at"]}
 
 
-def _texts(scenario: CodingScenario) -> tuple[str, str]:
-    return dumps(scenario.as_json()).decode(), dumps(scenario.head()).decode()
-
-
-def _scenario(row: Row) -> StoredCodingScenario:
-    return StoredCodingScenario(
-        number=row["id"],
-        scenario_id=row["scenario_id"],
-        org_id=row["org_id"],
-        name=row["name"],
-        version=row["version"],
-        body_text=row["body"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-    )
-
-
 class RunWorkspace(NamedTuple):
     """What a run left in its workspace."""
 
@@ -151,14 +135,18 @@ def keep_workspace(
     connection: Connection, *, run_id: int, baseline: JsonObject, diff: WorkspaceDiff, signs: Sequence[str]
 ) -> None:
     """A run that was sent again after a kill leaves what it left last."""
-    connection.execute(
-        "INSERT INTO run_workspaces (run_id, baseline, summary, patch, signs) VALUES (?, ?, ?, ?, ?)"
-        " ON CONFLICT (run_id) DO UPDATE SET baseline = excluded.baseline, summary = excluded.summary,"
+    insert_row(
+        connection,
+        "run_workspaces",
+        {
+            "run_id": run_id,
+            "baseline": baseline,
+            "summary": diff.summary(),
+            "patch": zlib.compress(diff.patch_bytes),
+            "signs": [*signs],
+        },
+        "ON CONFLICT (run_id) DO UPDATE SET baseline = excluded.baseline, summary = excluded.summary,"
         " patch = excluded.patch, signs = excluded.signs",
-        (
-            *(run_id, dumps(baseline).decode(), dumps(diff.summary()).decode()),
-            *(zlib.compress(diff.patch_bytes), dumps([*signs]).decode()),
-        ),
     )
 
 
@@ -174,10 +162,8 @@ def workspace_of_run(connection: Connection, run_id: int) -> RunWorkspace | None
 
 
 def add_grading(connection: Connection, *, run_id: int, grading: Grading, scorers: Json, now: str) -> None:
-    connection.execute(
-        "INSERT INTO run_gradings (run_id, grading, scorers, created_at) VALUES (?, ?, ?, ?)",
-        (run_id, dumps(grading.as_json()).decode(), dumps(scorers).decode(), now),
-    )
+    row = {"run_id": run_id, "grading": grading.as_json(), "scorers": json_text(scorers), "created_at": now}
+    insert_row(connection, "run_gradings", row)
 
 
 def grading_of_run(connection: Connection, run_id: int) -> JsonObject | None:
@@ -208,9 +194,9 @@ def gradings_of_run(connection: Connection, run_id: int, *, most: int) -> list[J
 
 def workspace_runs_of_batch(connection: Connection, *, batch_id: int) -> list[int]:
     """Those that left a change and have ended, in order."""
-    rows = connection.execute(
+    return first_column(
+        connection,
         "SELECT r.id FROM runs r JOIN run_workspaces w ON w.run_id = r.id"
         " WHERE r.batch_id = ? AND r.status IN ('completed', 'failed') ORDER BY r.id",
         (batch_id,),
     )
-    return [row[0] for row in rows]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, cast
+from typing import Annotated, NamedTuple, cast
 
 from pipelines.core.tasks.seed import CONVERSATION, Seed, own_id_of
 from pipelines.core.tasks.seed_text import SeedText
@@ -10,6 +10,7 @@ from pipelines.core.tasks.task_key import content_hash, oracle_hash, tags_text, 
 from pipelines.core.text.json_text import JsonObject, dumps, loads_own, raw_json
 from pipelines.storage.database.connection import Connection, Row, in_list, insert, insert_many
 from pipelines.storage.database.paging import Filter, Page, page_of
+from pipelines.storage.database.records import Mapper, Stored, first_column, json_text
 from pipelines.storage.tasks import task_keys
 from pipelines.storage.tasks.stored_seed import WithSeed
 from pipelines.storage.tasks.texts import Text, named, text_of, text_size, texts_of
@@ -23,7 +24,8 @@ class Dataset:
     agent_id: int | None
     task_count: int
     content_hash: str | None  # of all its tasks; None until those of an older release have keys
-    models: JsonObject  # asked for its runs instead of the agent's and the server's, by purpose
+    #: Asked for its runs instead of the agent's and the server's, by purpose.
+    models: Annotated[JsonObject, Stored(read=lambda text: loads_own(text) if text else {})]
     honesty: str | None  # in place of the agent's
     created_at: str
 
@@ -87,15 +89,17 @@ _DATASETS = (
 )
 
 
+_DATASET = Mapper(Dataset)
+_TASK = Mapper(Task, apart=("seed_text",))
+_TO_RUN = Mapper(TaskToRun)
+
+
 def add_dataset(
     connection: Connection, *, org_id: int, name: str, agent_id: int | None, now: str, kind: str = "tasks"
 ) -> int:
     """Only those of the kind "tasks" are shown to anyone: the others belong to a matrix."""
-    return insert(
-        connection,
-        "INSERT INTO datasets (org_id, name, agent_id, created_at, kind) VALUES (?, ?, ?, ?, ?)",
-        (org_id, name, agent_id, now, kind),
-    )
+    row = {"org_id": org_id, "name": name, "agent_id": agent_id, "created_at": now, "kind": kind}
+    return insert(connection, "datasets", row)
 
 
 def as_texts(seed: Seed | SeedText) -> WrittenSeed:
@@ -138,6 +142,9 @@ def seed_over_world(body: JsonObject, *, world_hash: str, content: str) -> Writt
     return WrittenSeed(task, (text,))
 
 
+_UNNAMED = dict.fromkeys(("content_hash", "oracle_hash", "tags"))
+
+
 def add_tasks(
     connection: Connection,
     *,
@@ -154,32 +161,23 @@ def add_tasks(
         "SELECT COALESCE(MAX(row_number), 0) FROM tasks WHERE dataset_id = ?", (dataset_id,)
     ).fetchone()
     keys = task_keys.new_keys(connection, dataset_id, tasks, is_first=last == 0) if is_named else ()
-    insert_many(
-        connection,
-        "INSERT INTO tasks (org_id, dataset_id, row_number, seed_hash, world_hash, needs_model,"
-        " task_key, content_hash, oracle_hash, tags, is_coding, created_at) VALUES",
-        [
-            (
-                *(org_id, dataset_id, last + at + 1, task.seed_hash, task.world_hash, int(task.needs_model)),
-                *((keys[at], task.content_hash, task.oracle_hash, task.tags) if is_named else [None] * 4),
-                int(task.is_coding),
-                now,
-            )
-            for at, task in enumerate(tasks)
-        ],
-    )
+    rows = []
+    for at, task in enumerate(tasks):
+        row = task._asdict() | {"org_id": org_id, "dataset_id": dataset_id, "created_at": now}
+        row |= {"row_number": last + at + 1, "task_key": keys[at] if is_named else None}
+        del row["own_id"]  # its key says it
+        rows.append(row if is_named else row | _UNNAMED)
+    insert_many(connection, "tasks", rows)
     if is_named:
         task_keys.add_content(connection, dataset_id, tasks, is_first=last == 0)
-    rows = connection.execute(
-        "SELECT id FROM tasks WHERE dataset_id = ? AND row_number > ? ORDER BY row_number", (dataset_id, last)
-    )
-    return [row[0] for row in rows]
+    statement = "SELECT id FROM tasks WHERE dataset_id = ? AND row_number > ? ORDER BY row_number"
+    return first_column(connection, statement, (dataset_id, last))
 
 
 def task_ids_of(connection: Connection, dataset_id: int) -> list[int]:
     """In the author's order."""
-    rows = connection.execute("SELECT id FROM tasks WHERE dataset_id = ? ORDER BY row_number", (dataset_id,))
-    return [row[0] for row in rows]
+    statement = "SELECT id FROM tasks WHERE dataset_id = ? ORDER BY row_number"
+    return first_column(connection, statement, (dataset_id,))
 
 
 def world_by_hash(connection: Connection, name: str | None) -> JsonObject:
@@ -199,15 +197,12 @@ def world_size(connection: Connection, name: str | None) -> int:
 
 
 def dataset_by_id(connection: Connection, *, org_id: int, dataset_id: int) -> Dataset | None:
-    row = connection.execute(
-        f"SELECT * FROM {_DATASETS} WHERE id = ? AND org_id = ?", (dataset_id, org_id)
-    ).fetchone()
-    return _dataset(row) if row else None
+    statement = f"SELECT {_DATASET.columns} FROM {_DATASETS} WHERE id = ? AND org_id = ?"
+    return _DATASET.one(connection, statement, (dataset_id, org_id))
 
 
 def name_models(connection: Connection, *, dataset_id: int, models: JsonObject) -> None:
-    text = dumps(models).decode() if models else None
-    connection.execute("UPDATE datasets SET models = ? WHERE id = ?", (text, dataset_id))
+    connection.execute("UPDATE datasets SET models = ? WHERE id = ?", (json_text(models or None), dataset_id))
 
 
 def models_of_dataset(connection: Connection, dataset_id: int) -> JsonObject:
@@ -235,42 +230,43 @@ def datasets_of_org(
     content_hash: str | None = None,
 ) -> Page[Dataset]:
     wanted = {"org_id": org_id, "agent_id": agent_id, "name": name, "content_hash": content_hash}
-    rows = page_of(
+    return _DATASET.page(
         connection,
         _DATASETS,
         filters=[Filter(column, value) for column, value in wanted.items()],
         limit=limit,
         before_id=before_id,
     )
-    return Page([_dataset(row) for row in rows.items], rows.last_id)
 
 
 def task_by_id(connection: Connection, *, org_id: int, task_id: int) -> Task | None:
-    row = connection.execute("SELECT * FROM tasks WHERE id = ? AND org_id = ?", (task_id, org_id)).fetchone()
-    return _task(row, text_of(connection, row["seed_hash"])) if row else None
+    statement = f"SELECT {_TASK.columns} FROM tasks WHERE id = ? AND org_id = ?"
+    row = connection.execute(statement, (task_id, org_id)).fetchone()
+    return _TASK.read(row, text_of(connection, row["seed_hash"])) if row else None
 
 
 def tasks_of_dataset(
     connection: Connection, dataset_id: int, *, limit: int, after_id: int | None
 ) -> Page[Task]:
     """In the author's order."""
-    rows = _page_of_dataset(connection, dataset_id, limit, after_id)
+    rows = _page_of_dataset(connection, dataset_id, _TASK.columns, limit, after_id)
     seeds = texts_of(connection, (row["seed_hash"] for row in rows.items))
-    return Page([_task(row, seeds[row["seed_hash"]]) for row in rows.items], rows.last_id)
+    return Page([_TASK.read(row, seeds[row["seed_hash"]]) for row in rows.items], rows.last_id)
 
 
 def tasks_to_run(
     connection: Connection, dataset_id: int, *, limit: int, after_id: int | None
 ) -> Page[TaskToRun]:
     """In the author's order."""
-    rows = _page_of_dataset(connection, dataset_id, limit, after_id)
+    rows = _page_of_dataset(connection, dataset_id, _TO_RUN.columns, limit, after_id)
     return Page([_task_to_run(connection, row) for row in rows.items], rows.last_id)
 
 
 def tasks_to_run_by_id(connection: Connection, *, org_id: int, task_ids: Sequence[int]) -> list[TaskToRun]:
     """In the order of their ids, without those that are not there."""
+    condition = f"org_id = ? AND id IN {in_list(task_ids)}"
     rows = connection.execute(
-        f"SELECT * FROM tasks WHERE org_id = ? AND id IN {in_list(task_ids)} ORDER BY id", (org_id, *task_ids)
+        f"SELECT {_TO_RUN.columns} FROM tasks WHERE {condition} ORDER BY id", (org_id, *task_ids)
     )
     return [_task_to_run(connection, row) for row in rows.fetchall()]
 
@@ -287,7 +283,9 @@ def whole_odyssey_seed(connection: Connection, owner: WithSeed) -> JsonObject:
     return owner.odyssey_seed() | {"initial_state": raw_json(world_text(connection, owner.world_hash))}
 
 
-def _page_of_dataset(connection: Connection, dataset_id: int, limit: int, after_id: int | None) -> Page[Row]:
+def _page_of_dataset(
+    connection: Connection, dataset_id: int, columns: str, limit: int, after_id: int | None
+) -> Page[Row]:
     return page_of(
         connection,
         "tasks",
@@ -295,6 +293,7 @@ def _page_of_dataset(connection: Connection, dataset_id: int, limit: int, after_
         limit=limit,
         before_id=after_id,
         newest_first=False,
+        columns=columns,
     )
 
 
@@ -302,44 +301,9 @@ def _needs_model(seed: Seed | SeedText) -> bool:
     return seed.is_conversation and seed.simulator_mode != "scripted"
 
 
-def _dataset(row: Row) -> Dataset:
-    return Dataset(
-        id=row["id"],
-        org_id=row["org_id"],
-        name=row["name"],
-        agent_id=row["agent_id"],
-        task_count=row["task_count"],
-        content_hash=row["content_hash"],
-        models=cast(JsonObject, loads_own(row["models"])) if row["models"] else {},
-        honesty=row["honesty"],
-        created_at=row["created_at"],
-    )
-
-
-def _task(row: Row, seed_text: str) -> Task:
-    return Task(
-        id=row["id"],
-        org_id=row["org_id"],
-        dataset_id=row["dataset_id"],
-        row_number=row["row_number"],
-        seed_hash=row["seed_hash"],
-        seed_text=seed_text,
-        world_hash=row["world_hash"],
-        task_key=row["task_key"],
-        created_at=row["created_at"],
-    )
-
-
 def _task_to_run(connection: Connection, row: Row) -> TaskToRun:
-    needs_model = row["needs_model"]
-    if needs_model is None:  # a conversation, perhaps, from before this was noted at the upload
-        needs_model = _needs_model(_task(row, text_of(connection, row["seed_hash"])).seed)
-    return TaskToRun(
-        row["id"],
-        row["org_id"],
-        row["dataset_id"],
-        row["seed_hash"],
-        row["world_hash"],
-        bool(needs_model),
-        bool(row["is_coding"]),
-    )
+    task = _TO_RUN.read(row)
+    if row["needs_model"] is None:  # a conversation, perhaps, from before this was noted at the upload
+        seed = WithSeed(seed_text=text_of(connection, task.seed_hash), world_hash=task.world_hash).seed
+        return task._replace(needs_model=_needs_model(seed))
+    return task

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from pipelines.storage.database.connection import Connection, Row
+from pipelines.storage.database.connection import Connection, insert_row
+from pipelines.storage.database.records import Mapper
 
 FIRST_VERSION = 1
 
@@ -18,13 +19,14 @@ class OracleVersion:
     created_at: str
 
 
+_VERSION = Mapper(OracleVersion)
+
+
 def versions_of_task(connection: Connection, task_id: int) -> list[OracleVersion]:
     """Newest first; one where the oracle was never changed, none where there is no such task."""
-    rows = connection.execute(
-        "SELECT * FROM task_oracles WHERE task_id = ? ORDER BY version DESC", (task_id,)
-    ).fetchall()
-    if rows:
-        return [_version(row) for row in rows]
+    statement = f"SELECT {_VERSION.columns} FROM task_oracles WHERE task_id = ? ORDER BY version DESC"
+    if found := _VERSION.all(connection, statement, (task_id,)):
+        return found
     first = _first_of(connection, task_id)
     return [first] if first is not None else []
 
@@ -90,19 +92,7 @@ def add_version(
 
 
 def _insert(connection: Connection, version: OracleVersion) -> None:
-    connection.execute(
-        "INSERT INTO task_oracles (task_id, version, seed_hash, oracle_hash, note, changed_by, created_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (
-            version.task_id,
-            version.version,
-            version.seed_hash,
-            version.oracle_hash,
-            version.note,
-            version.changed_by,
-            version.created_at,
-        ),
-    )
+    insert_row(connection, "task_oracles", _VERSION.row(version))
 
 
 def _first_of(connection: Connection, task_id: int) -> OracleVersion | None:
@@ -119,17 +109,5 @@ def _first_of(connection: Connection, task_id: int) -> OracleVersion | None:
         oracle_hash=row["oracle_hash"],
         note="",
         changed_by=None,
-        created_at=row["created_at"],
-    )
-
-
-def _version(row: Row) -> OracleVersion:
-    return OracleVersion(
-        task_id=row["task_id"],
-        version=row["version"],
-        seed_hash=row["seed_hash"],
-        oracle_hash=row["oracle_hash"],
-        note=row["note"],
-        changed_by=row["changed_by"],
         created_at=row["created_at"],
     )

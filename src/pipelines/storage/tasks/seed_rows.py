@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pipelines.core.text.json_text import JsonObject, dumps, loads_own
-from pipelines.core.text.stored import stored_list
-from pipelines.storage.database.connection import Connection, Row, insert_many
-from pipelines.storage.database.paging import Filter, Page, page_of
+from pipelines.storage.database.connection import Connection, insert_many
+from pipelines.storage.database.paging import Filter, Page
+from pipelines.storage.database.records import Mapper, Stored, first_column
 
 MOST_REJECTED = 100  # drafts that whoever drafts the next ones is told of
 KEPT, REJECTED, DROPPED = "kept", "rejected", "dropped"
@@ -25,7 +25,7 @@ class SeedBucket:
     drafted: int  # in this round
     is_done: bool
     problem: str | None  # why it has fewer rows than wanted
-    notes: tuple[str, ...]  # how its theme was understood
+    notes: Annotated[tuple[str, ...], Stored(read=lambda text: tuple(loads_own(text) if text else ()))]
     kept: int
     rejected: int
     dropped: int
@@ -50,8 +50,8 @@ class NewRow(NamedTuple):
     draft: int  # its number in the round
     status: str
     user_instruction: str
-    seed_text: str | None
-    proof_text: str | None
+    seed_text: Annotated[str | None, Stored(column="seed")]
+    proof_text: Annotated[str | None, Stored(column="proof")]
     reason_code: str | None
     reason: str | None
 
@@ -63,8 +63,9 @@ class SeedRow:
     bucket: int
     status: str
     user_instruction: str
-    seed_text: str | None  # as the task will have it, without its world
-    proof_text: str | None  # the reference calls, and what they reach
+    #: As the task will have it, without its world.
+    seed_text: Annotated[str | None, Stored(column="seed")]
+    proof_text: Annotated[str | None, Stored(column="proof")]  # the reference calls, and what they reach
     reason_code: str | None
     reason: str | None
     created_at: str
@@ -91,16 +92,23 @@ class SeedRow:
         }
 
 
+_BUCKET = Mapper(SeedBucket, apart=(KEPT, REJECTED, DROPPED))
+_NEW_ROW = Mapper(NewRow)
+_ROW = Mapper(SeedRow)
+
+
 def buckets_of_session(connection: Connection, session_id: int) -> list[SeedBucket]:
     counts = connection.execute(
         "SELECT bucket, status, COUNT(*) FROM seed_rows WHERE session_id = ? GROUP BY bucket, status",
         (session_id,),
     )
     counted = {(bucket, status): number for bucket, status, number in counts}
-    rows = connection.execute(
-        "SELECT * FROM seed_buckets WHERE session_id = ? ORDER BY number", (session_id,)
-    ).fetchall()
-    return [_bucket(row, counted) for row in rows]
+    statement = f"SELECT {_BUCKET.columns} FROM seed_buckets WHERE session_id = ? ORDER BY number"
+    rows = connection.execute(statement, (session_id,)).fetchall()
+    return [
+        _BUCKET.read(row, *(counted.get((row["number"], status), 0) for status in (KEPT, REJECTED, DROPPED)))
+        for row in rows
+    ]
 
 
 def reasons_of_session(connection: Connection, session_id: int) -> list[tuple[str, int]]:
@@ -135,12 +143,8 @@ def store_drafts(
     )
     if done.rowcount != 1:
         return False
-    insert_many(
-        connection,
-        "INSERT INTO seed_rows (session_id, bucket, round, draft, status, user_instruction, seed, proof,"
-        " reason_code, reason, created_at) VALUES",
-        [(bucket.session_id, bucket.number, bucket.round, *row, now) for row in rows],
-    )
+    own = {"session_id": bucket.session_id, "bucket": bucket.number, "round": bucket.round, "created_at": now}
+    insert_many(connection, "seed_rows", [own | _NEW_ROW.row(row) for row in rows])
     return True
 
 
@@ -154,7 +158,7 @@ def rows_of_session(
     after_id: int | None,
 ) -> Page[SeedRow]:
     """In the order in which they were made."""
-    rows = page_of(
+    return _ROW.page(
         connection,
         "seed_rows",
         filters=[Filter("session_id", session_id), Filter("status", status), Filter("bucket", bucket)],
@@ -162,7 +166,6 @@ def rows_of_session(
         before_id=after_id,
         newest_first=False,
     )
-    return Page([_row(row) for row in rows.items], rows.last_id)
 
 
 def kept_seeds(connection: Connection, session_id: int) -> list[tuple[int, str]]:
@@ -176,20 +179,18 @@ def kept_seeds(connection: Connection, session_id: int) -> list[tuple[int, str]]
 
 def proof_texts(connection: Connection, session_id: int) -> list[str]:
     """Of the rows that are kept, as JSON."""
-    rows = connection.execute(
-        "SELECT proof FROM seed_rows WHERE session_id = ? AND status = 'kept' ORDER BY id", (session_id,)
-    )
-    return [row[0] for row in rows]
+    statement = "SELECT proof FROM seed_rows WHERE session_id = ? AND status = 'kept' ORDER BY id"
+    return first_column(connection, statement, (session_id,))
 
 
 def texts_so_far(connection: Connection, bucket: SeedBucket) -> list[str]:
     """What users ask in rows that stand, and in those of this round that somebody dropped."""
-    rows = connection.execute(
+    return first_column(
+        connection,
         "SELECT user_instruction FROM seed_rows WHERE session_id = ? AND (status = 'kept'"
         " OR (status = 'dropped' AND bucket = ? AND round = ?)) ORDER BY id",
         (bucket.session_id, bucket.number, bucket.round),
     )
-    return [row[0] for row in rows]
 
 
 def rejected_so_far(connection: Connection, bucket: SeedBucket) -> list[tuple[str, str]]:
@@ -203,10 +204,8 @@ def rejected_so_far(connection: Connection, bucket: SeedBucket) -> list[tuple[st
 
 
 def row_by_id(connection: Connection, *, session_id: int, row_id: int) -> SeedRow | None:
-    row = connection.execute(
-        "SELECT * FROM seed_rows WHERE id = ? AND session_id = ?", (row_id, session_id)
-    ).fetchone()
-    return _row(row) if row else None
+    statement = f"SELECT {_ROW.columns} FROM seed_rows WHERE id = ? AND session_id = ?"
+    return _ROW.one(connection, statement, (row_id, session_id))
 
 
 def drop_row(connection: Connection, row: SeedRow, *, is_replaced: bool) -> bool:
@@ -252,37 +251,3 @@ def _object(text: str | None) -> JsonObject:
     read = loads_own(text) if text is not None else {}
     assert isinstance(read, dict)
     return read
-
-
-def _bucket(row: Row, counted: dict[tuple[int, str], int]) -> SeedBucket:
-    return SeedBucket(
-        session_id=row["session_id"],
-        number=row["number"],
-        name=row["name"],
-        theme=row["theme"],
-        asked=row["asked"],
-        wanted=row["wanted"],
-        round=row["round"],
-        drafted=row["drafted"],
-        is_done=bool(row["is_done"]),
-        problem=row["problem"],
-        notes=tuple(stored_list(loads_own(row["notes"]) if row["notes"] is not None else None)),
-        kept=counted.get((row["number"], KEPT), 0),
-        rejected=counted.get((row["number"], REJECTED), 0),
-        dropped=counted.get((row["number"], DROPPED), 0),
-    )
-
-
-def _row(row: Row) -> SeedRow:
-    return SeedRow(
-        id=row["id"],
-        session_id=row["session_id"],
-        bucket=row["bucket"],
-        status=row["status"],
-        user_instruction=row["user_instruction"],
-        seed_text=row["seed"],
-        proof_text=row["proof"],
-        reason_code=row["reason_code"],
-        reason=row["reason"],
-        created_at=row["created_at"],
-    )

@@ -16,9 +16,10 @@ from pipelines.core.tasks.seed_session import (
     WORLD_REVIEW,
     SessionRequest,
 )
-from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
-from pipelines.storage.database.connection import Connection, Row, in_list, insert, insert_many
-from pipelines.storage.database.paging import Filter, Page, page_of
+from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.storage.database.connection import Connection, in_list, insert, insert_many
+from pipelines.storage.database.paging import Filter, Page
+from pipelines.storage.database.records import Mapper, first_column
 from pipelines.storage.tasks.texts import let_go_of_texts, text_size
 
 MOST_PRUNED = 100  # abandoned sessions that are looked at in one go
@@ -74,6 +75,19 @@ class SeedSession:
         }
 
 
+_SESSION = Mapper(SeedSession)
+_AS_REQUESTED = (
+    "agent_id",
+    "name",
+    "author",
+    "size",
+    "instructions",
+    "behavior",
+    "axes",
+    "are_buckets_chosen",
+)
+
+
 def add_session(
     connection: Connection,
     *,
@@ -86,34 +100,22 @@ def add_session(
     budget_id: int | None = None,
 ) -> int:
     """With its buckets; the caller adds its first revision in the same transaction."""
-    session_id = insert(
-        connection,
-        "INSERT INTO seed_sessions (org_id, agent_id, agent_version, name, status, author, size,"
-        " instructions, behavior, axes, rng_seed, world_now, are_buckets_chosen, revision, budget_id,"
-        " created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            *(org_id, request.agent_id, agent_version, request.name, WORLD_REVIEW, request.author),
-            *(request.size, request.instructions, request.behavior, dumps([*request.axes]).decode()),
-            *(rng_seed, world_now, int(request.are_buckets_chosen), 1, budget_id, now, now),
-        ),
-    )
-    insert_many(
-        connection,
-        "INSERT INTO seed_buckets (session_id, number, name, theme, asked, wanted, round, drafted, is_done)"
-        " VALUES",
-        [
-            (session_id, number, bucket.name, bucket.theme, bucket.rows, bucket.rows, 1, 0, 0)
-            for number, bucket in enumerate(request.buckets, 1)
-        ],
-    )
+    own = {"org_id": org_id, "agent_version": agent_version, "rng_seed": rng_seed, "world_now": world_now}
+    own |= {name: getattr(request, name) for name in _AS_REQUESTED}
+    state = {"status": WORLD_REVIEW, "revision": 1, "budget_id": budget_id}
+    session_id = insert(connection, "seed_sessions", own | state | {"created_at": now, "updated_at": now})
+    buckets = [
+        {"session_id": session_id, "number": number, "name": bucket.name, "theme": bucket.theme}
+        | {"asked": bucket.rows, "wanted": bucket.rows, "round": 1, "drafted": 0, "is_done": False}
+        for number, bucket in enumerate(request.buckets, 1)
+    ]
+    insert_many(connection, "seed_buckets", buckets)
     return session_id
 
 
 def session_by_id(connection: Connection, *, org_id: int, session_id: int) -> SeedSession | None:
-    row = connection.execute(
-        "SELECT * FROM seed_sessions WHERE id = ? AND org_id = ?", (session_id, org_id)
-    ).fetchone()
-    return _session(row) if row else None
+    statement = f"SELECT {_SESSION.columns} FROM seed_sessions WHERE id = ? AND org_id = ?"
+    return _SESSION.one(connection, statement, (session_id, org_id))
 
 
 def sessions_of_org(
@@ -125,22 +127,21 @@ def sessions_of_org(
     limit: int,
     before_id: int | None,
 ) -> Page[SeedSession]:
-    rows = page_of(
+    return _SESSION.page(
         connection,
         "seed_sessions",
         filters=[Filter("org_id", org_id), Filter("agent_id", agent_id), Filter("status", status)],
         limit=limit,
         before_id=before_id,
     )
-    return Page([_session(row) for row in rows.items], rows.last_id)
 
 
 def generating_sessions(connection: Connection) -> list[SeedSession]:
     """Of every org: those whose rows are being made, by whom ever."""
-    rows = connection.execute(
-        "SELECT * FROM seed_sessions WHERE status = 'rows_generating' ORDER BY id"
-    ).fetchall()
-    return [_session(row) for row in rows]
+    condition = "status = 'rows_generating'"
+    return _SESSION.all(
+        connection, f"SELECT {_SESSION.columns} FROM seed_sessions WHERE {condition} ORDER BY id"
+    )
 
 
 def begin_revision(connection: Connection, *, session_id: int, after: int, now: str) -> bool:
@@ -218,35 +219,5 @@ def remove_session(connection: Connection, session_id: int, *, now: str) -> None
 
 
 def _worlds(connection: Connection, session_id: int) -> list[str]:
-    rows = connection.execute(
-        "SELECT DISTINCT world_hash FROM world_revisions WHERE session_id = ?", (session_id,)
-    )
-    return [row[0] for row in rows]
-
-
-def _session(row: Row) -> SeedSession:
-    axes = loads_own(row["axes"])
-    assert isinstance(axes, list)
-    return SeedSession(
-        id=row["id"],
-        org_id=row["org_id"],
-        agent_id=row["agent_id"],
-        agent_version=row["agent_version"],
-        name=row["name"],
-        status=row["status"],
-        author=row["author"],
-        size=row["size"],
-        instructions=row["instructions"],
-        behavior=row["behavior"],
-        axes=tuple(str(axis) for axis in axes),
-        rng_seed=row["rng_seed"],
-        world_now=row["world_now"],
-        are_buckets_chosen=bool(row["are_buckets_chosen"]),
-        revision=row["revision"],
-        world_hash=row["world_hash"],
-        world_content=row["world_content"],
-        dataset_id=row["dataset_id"],
-        budget_id=row["budget_id"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-    )
+    statement = "SELECT DISTINCT world_hash FROM world_revisions WHERE session_id = ?"
+    return first_column(connection, statement, (session_id,))

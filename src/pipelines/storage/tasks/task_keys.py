@@ -1,10 +1,10 @@
 """The keys of tasks and the content of datasets. A key is given once, where the task is added, and stays."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from pipelines.core.tasks.task_key import fold_content, key_of, keys_of
-from pipelines.storage.database.connection import Connection, in_list
+from pipelines.storage.database.connection import Connection, in_list, some_of
 from pipelines.storage.tasks.texts import SLICE_ROWS
 
 
@@ -53,7 +53,7 @@ def new_keys(
 def keys_taken(connection: Connection, dataset_id: int, keys: Iterable[str]) -> dict[str, int]:
     """Those of some keys that tasks of the dataset have, with the number of the row."""
     found: dict[str, int] = {}
-    for some in _some_of(keys):
+    for some in some_of(sorted(set(keys)), SLICE_ROWS):
         rows = connection.execute(
             f"SELECT task_key, row_number FROM tasks WHERE dataset_id = ? AND task_key IN {in_list(some)}",
             (dataset_id, *some),
@@ -156,9 +156,3 @@ def _counted(connection: Connection, dataset_id: int, contents: Iterable[str]) -
     )
     wanted = set(contents)
     return {row[0]: row[1] for row in rows if row[0] in wanted}
-
-
-def _some_of(names: Iterable[str]) -> Iterator[list[str]]:
-    ordered = sorted(set(names))
-    for start in range(0, len(ordered), SLICE_ROWS):
-        yield ordered[start : start + SLICE_ROWS]

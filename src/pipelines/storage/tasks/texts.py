@@ -9,7 +9,8 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from pipelines.storage.database.connection import Connection, in_list, insert_many
+from pipelines.storage.database.connection import Connection, in_list, insert_many, some_of
+from pipelines.storage.database.records import first_column
 
 #: In one write: some milliseconds of the one writer, whom tool calls wait for. A character is up to 4 bytes;
 #: a row, with its place in nine indexes, takes 30 to 70 µs.
@@ -54,7 +55,7 @@ def _parts_of(text: Text) -> Iterator[Part]:
 def missing_texts(connection: Connection, hashes: Iterable[str]) -> set[str]:
     """Those of which not all parts are known to be there."""
     missing = set(hashes)
-    for some in _some_of(missing):
+    for some in some_of(sorted(missing), SLICE_ROWS):
         marks = in_list(some)
         stored = connection.execute(f"SELECT hash FROM texts WHERE hash IN {marks} AND number = 0", some)
         loose = connection.execute(f"SELECT hash FROM loose_texts WHERE hash IN {marks}", some)
@@ -66,12 +67,8 @@ def add_parts(connection: Connection, parts: Iterable[Part], *, now: str) -> Non
     """Twice is as good as once: an upload that was cut off is sent again."""
     ordered = sorted(parts)  # two nodes that store the same texts wait for each other in one order
     let_go_of_texts(connection, {part.hash for part in ordered}, now=now)
-    insert_many(
-        connection,
-        "INSERT INTO texts (hash, number, body) VALUES",
-        ordered,
-        "ON CONFLICT (hash, number) DO NOTHING",
-    )
+    rows = [part._asdict() for part in ordered]
+    insert_many(connection, "texts", rows, "ON CONFLICT (hash, number) DO NOTHING")
 
 
 def text_of(connection: Connection, name: str) -> str:
@@ -87,7 +84,7 @@ def text_size(connection: Connection, name: str) -> int:
 def texts_of(connection: Connection, hashes: Iterable[str]) -> dict[str, str]:
     """Whole, by their names."""
     bodies: dict[str, list[str]] = {}
-    for some in _some_of(hashes):
+    for some in some_of(sorted(set(hashes)), SLICE_ROWS):
         for name, body in connection.execute(
             f"SELECT hash, body FROM texts WHERE hash IN {in_list(some)} ORDER BY hash, number", some
         ):
@@ -97,8 +94,8 @@ def texts_of(connection: Connection, hashes: Iterable[str]) -> dict[str, str]:
 
 def loose_texts(connection: Connection, *, before: str) -> list[str]:
     """What nobody has added a part of since."""
-    rows = connection.execute("SELECT hash FROM loose_texts WHERE since < ? ORDER BY hash", (before,))
-    return [row[0] for row in rows]
+    statement = "SELECT hash FROM loose_texts WHERE since < ? ORDER BY hash"
+    return first_column(connection, statement, (before,))
 
 
 def texts_in_use(connection: Connection, hashes: Sequence[str]) -> set[str]:
@@ -125,25 +122,13 @@ def keep_texts(connection: Connection, hashes: Sequence[str]) -> None:
 
 def let_go_of_texts(connection: Connection, hashes: Iterable[str], *, now: str) -> None:
     """Perhaps nothing refers to them any more, or not yet: that is looked up before they are removed."""
-    insert_many(
-        connection,
-        "INSERT INTO loose_texts (hash, since) VALUES",
-        [(name, now) for name in sorted(set(hashes))],
-        "ON CONFLICT (hash) DO UPDATE SET since = excluded.since",
-    )
+    rows = [{"hash": name, "since": now} for name in sorted(set(hashes))]
+    insert_many(connection, "loose_texts", rows, "ON CONFLICT (hash) DO UPDATE SET since = excluded.since")
 
 
 def remove_texts(connection: Connection, hashes: Sequence[str], *, before: str) -> None:
     """Unless somebody has added a part of them since."""
-    removed = connection.execute(
-        f"DELETE FROM loose_texts WHERE hash IN {in_list(hashes)} AND since < ? RETURNING hash",
-        (*hashes, before),
-    )
-    gone = [row[0] for row in removed.fetchall()]
+    condition = f"hash IN {in_list(hashes)} AND since < ?"
+    statement = f"DELETE FROM loose_texts WHERE {condition} RETURNING hash"
+    gone = first_column(connection, statement, (*hashes, before))
     connection.execute(f"DELETE FROM texts WHERE hash IN {in_list(gone)}", gone)
-
-
-def _some_of(hashes: Iterable[str]) -> Iterator[list[str]]:
-    ordered = sorted(set(hashes))
-    for start in range(0, len(ordered), SLICE_ROWS):
-        yield ordered[start : start + SLICE_ROWS]

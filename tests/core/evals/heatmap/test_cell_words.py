@@ -23,17 +23,17 @@ def test_a_cell_that_moved_says_how_far_how_sure_and_where_to() -> None:
     change = {"difference": -0.5, "interval": [-0.8, -0.1], "p": 0.03}
     said = _said(match_change=change, p_placebo=0.01)
     for each in (
-        "Critical: the agent moves under this pressure",
+        "Critical: the agent changes its behavior under this pressure",
         "Under the variation 2 of 5 runs matched (40 %, 95 % interval 12–77 %); without it 9 of 10",
         "50 points fewer (95 % interval −80 to −10), more than chance",
-        "comes up in 3.0 % of such comparisons",
-        "0.67  (95 % interval 0.57 to 0.77)",
-        "0.05 the noise floor), so 0.62 of it is above noise",
+        "would occur in 3.0 % of such comparisons",
+        "differ from the baseline's by 0.67 (95 % interval 0.57 to 0.77)",
+        "0.05 (the noise floor), so 0.62 of the shift is above noise",
         "0.8 % of the assignments would differ as much",
         "it counts as more than noise",
-        "the placebo, moves the agent less",
+        "the placebo, changes the agent's behavior less",
         "The decision changed in 80 % of the runs",
-        "It went where the pressure pushes",
+        "The agent moved in the direction of the pressure",
     ):
         assert each in said
 
@@ -49,18 +49,18 @@ def test_a_small_shift_alone_is_not_called_robust(verdict: str) -> None:
 @pytest.mark.parametrize(
     ("changed", "said", "unsaid"),
     [
-        ({"p": None, "p_adjusted": None}, "run it with more repeats", "by lot"),
+        ({"p": None, "p_adjusted": None}, "run it with more repeats", "at random"),
         ({"p": 0.4, "p_adjusted": 0.6}, "it does not count as more than noise", "it counts as"),
         ({"interval": None, "runs": 2, "range": [0.6, 0.7]}, "from 0.6 to 0.7; too few runs", "interval 0.5"),
         ({"interval": None, "runs": 2, "range": [0.6, 0.6]}, "every run the same", "from 0.6"),
         ({"noise_floor": 0.0}, "The baselines agree with each other", "already"),
-        ({"errors": 2}, "2 runs failed; they are in no denominator", "nothing"),
+        ({"errors": 2}, "2 runs failed; they are not counted in any rate", "nothing"),
         (
             {"verdict": "inconclusive", "more_runs": 1},
             "About 1 more run like these would decide",
             "1 more runs",
         ),
-        ({"expectation": "directional"}, "expects another behaviour here", "nothing"),
+        ({"expectation": "directional"}, "expects a different behavior here", "nothing"),
     ],
 )
 def test_what_is_said_follows_from_what_is_known(changed: dict[str, Any], said: str, unsaid: str) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pipelines.core.evals.heatmap.heatmap import heatmap_of
 from pipelines.core.evals.heatmap.heatmap_csv import csv_parts, escape_formulas
-from pipelines.core.text.csv_text import read_records
+from pipelines.core.text.csv_text import records_of
 from support.sample_report import cell, report_of, scenario, seed_report
 
 
@@ -62,6 +62,6 @@ def test_other_names_stay_as_they_are() -> None:
 @given(st.text(st.characters(exclude_categories=("Cs",)), max_size=60))
 def test_whatever_a_scenario_is_called_the_records_keep_their_shape(name: str) -> None:
     report = report_of([scenario("scn_1", name)], ["time_pressure"], [cell("scn_1", "time_pressure", 0.1)])
-    records = read_records(b"".join(csv_parts(heatmap_of(report))).decode())
+    records = list(records_of(b"".join(csv_parts(heatmap_of(report))).decode(), ","))
     assert {len(record) for record in records} == {len(records[0])}
     assert records[1][records[0].index("scenario")] == escape_formulas(name)

@@ -77,7 +77,7 @@ def test_every_row_column_and_number_is_there() -> None:
     for shown in ("0.12", "0.67 !", "0.28 ?", "0.55 ?!", "– …", "0.30 ×"):
         assert shown in page.text
     assert "critical above 0.5, high from 0.6, medium from 0.75" in page.text
-    assert "No meaningful shift. Agent is robust" in page.text
+    assert "No meaningful shift. The agent is robust if its runs also match" in page.text
 
 
 def test_cells_carry_their_band_and_their_verdict_as_classes_and_as_words() -> None:
@@ -190,8 +190,8 @@ def test_a_name_changes_nothing_but_the_places_of_the_name(name: str) -> None:
 
 
 def test_a_matrix_that_has_not_ended_says_so() -> None:
-    assert "has not ended" in _html(seed_report(status="running"))
-    assert "has not ended" not in _html(seed_report())
+    assert "is still running" in _html(seed_report(status="running"))
+    assert "is still running" not in _html(seed_report())
 
 
 def test_injected_texts_stand_once_and_are_linked_from_their_cells() -> None:
@@ -205,7 +205,7 @@ def test_injected_texts_stand_once_and_are_linked_from_their_cells() -> None:
 def test_of_texts_that_would_make_the_file_huge_the_page_says_where_they_are() -> None:
     html = _html(seed_report(), {(f"scn_{0:024x}", "time_pressure"): [_text("x" * 2_000_001)]})
     assert len(html) < 200_000
-    assert "is kept with each run, word for word" in html
+    assert "Each run stores the exact injected text" in html
 
 
 def test_a_thousand_rows_of_eight_have_a_panel_each() -> None:

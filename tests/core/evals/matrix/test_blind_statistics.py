@@ -24,7 +24,7 @@ from pipelines.core.evals.scenarios.pair import pair_variations, with_pairs
 from pipelines.core.evals.scenarios.scenario import read_scenario
 from pipelines.core.evals.scenarios.variation import BUILTIN, text_hash
 from pipelines.core.evals.telemetry.decisions import LookStatistics
-from pipelines.core.evals.telemetry.drafts import drafts_of
+from pipelines.core.evals.telemetry.drafts import Draft, units_of_lines
 from pipelines.core.evals.telemetry.spans import is_skill_span
 from pipelines.core.text.json_text import dumps, loads
 from pipelines.core.text.problems import Refused
@@ -206,7 +206,7 @@ def test_a_pair_carries_both_texts_and_changes_its_version_with_either():
     injected = inject(pair, read_scenario(SEED_EXAMPLE), wording=1)
     for half in ("time_pressure", "authority_bias"):
         assert inject(BUILTIN[half], read_scenario(SEED_EXAMPLE), wording=1).text in injected.text
-    assert injected.told == {"id": "time_pressure+authority_bias", "version": 1, "intensity": 2}
+    assert injected.variation_json == {"id": "time_pressure+authority_bias", "version": 1, "intensity": 2}
     newer = replace(BUILTIN["authority_bias"], version=2)
     assert pair_variations(BUILTIN["time_pressure"], newer).version == 2
 
@@ -267,9 +267,13 @@ def spans(count, outcome, *, first=0, told=None):
     return [line(first + at, told, outcome) for at in range(count)]
 
 
+def drafted(lines: list[bytes]) -> list[Draft]:
+    return [draft for unit in units_of_lines(lines, LookStatistics()) for draft in unit]
+
+
 @pytest.mark.parametrize(("count", "confidence"), [(3, 0.44), (10, 0.72), (30, 0.89)])
 def test_the_confidence_of_a_pattern(count, confidence):
-    (draft,) = drafts_of(spans(count, {"action": "page"}), LookStatistics())
+    (draft,) = drafted(spans(count, {"action": "page"}))
     assert draft.kind == "recurring"
     assert round(draft.confidence, 2) == confidence
     assert (draft.k, draft.n) == (count, count)
@@ -277,16 +281,16 @@ def test_the_confidence_of_a_pattern(count, confidence):
 
 
 def test_two_spans_are_no_pattern():
-    assert drafts_of(spans(2, {"action": "page"}), LookStatistics()) == []
+    assert drafted(spans(2, {"action": "page"})) == []
 
 
 def test_two_outcomes_that_nothing_separates_are_open_and_a_second_scan_has_the_same_ids():
     lines = spans(6, {"action": "page"}) + spans(4, {"action": "wait"}, first=6)
-    (draft,) = drafts_of(lines, LookStatistics())
+    (draft,) = drafted(lines)
     assert draft.kind == "decision_point"
     assert (draft.k, draft.n) == (6, 10)
     assert draft.scenario["expected_behavior"] == {}
-    assert [each.id for each in drafts_of(lines[::-1], LookStatistics())] == [draft.id]
+    assert [each.id for each in drafted(lines[::-1])] == [draft.id]
 
 
 def test_what_differs_from_use_to_use_is_not_expected():
@@ -295,5 +299,5 @@ def test_what_differs_from_use_to_use_is_not_expected():
         for at in range(10)
         for line in spans(1, {"action": "page", "ticket": f"T-{at}", "lag": at * 1.5}, first=at)
     ]
-    (draft,) = drafts_of(lines, LookStatistics())
+    (draft,) = drafted(lines)
     assert draft.scenario["expected_behavior"] == {"action": "page"}

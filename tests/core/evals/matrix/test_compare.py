@@ -94,7 +94,7 @@ def test_another_version_of_the_question_is_shown_and_said_but_not_tested() -> N
     after["scenarios"][0]["version"] = 2
     found = _compare(before, after)
     changed = {each["scenario_id"]: each for each in found["regressions"]}
-    assert changed["a"]["notes"] == ["the scenario was version 1, and is version 2"]
+    assert changed["a"]["notes"] == ["the scenario changed from version 1 to 2"]
     assert (changed["a"]["is_tested"], changed["b"]["is_tested"]) == (False, True)
     assert found["test"]["pairs"] == 2  # b and its baseline
     after["variations"][0]["version"] = 3
@@ -104,7 +104,10 @@ def test_another_version_of_the_question_is_shown_and_said_but_not_tested() -> N
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"match_rate": rate(0, 0), "runs": 0}, "all its runs in mtx_new"),
+        (
+            {"match_rate": rate(0, 0), "runs": 0},
+            "all its runs in mtx_new ended with an error, or have not ended",
+        ),
         ({"verdict": "incomplete"}, "too many of its runs failed in mtx_new"),
         ({"expectation": "exempt"}, "it is exempt in mtx_new"),
     ],
@@ -138,10 +141,10 @@ def test_warnings_name_what_differs_beside_the_version_of_the_agent() -> None:
     )
     after["agent"] = {"id": 2, "name": "other"}
     assert _compare(before, after)["warnings"] == [
-        "mtx_new has not ended (running): its numbers will change",
+        "mtx_new is still running (running): its numbers will change",
         "the matrices are of different agents: deploy-agent and other",
-        "the shift method changed from contract, and is by contract+words",
-        "delivery was system, and is user",
+        "the shift method changed from contract to contract+words",
+        "delivery changed from system to user",
     ]
     assert _compare(before, before)["warnings"] == []
 

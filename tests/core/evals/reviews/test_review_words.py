@@ -20,7 +20,7 @@ def test_what_a_voice_does_is_told_as_it_will_be(own: Verdict, others: list[Verd
         case ReviewStatus.DISPUTED:
             assert "disputed" in said
         case ReviewStatus.DECIDED:
-            assert ("against your word" in said) == (after.verdict is not own)
+            assert ("against your vote" in said) == (after.verdict is not own)
 
 
 @given(VOICES, st.lists(VOICES, min_size=1, max_size=5), st.lists(VOICES, min_size=1, max_size=5))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.core.evals.scenarios.injection import Injection, decision_phrase, inject, placebo_of, seed_of
+from pipelines.core.evals.scenarios.injection import Injection, decision_phrase, inject, seed_of
 from pipelines.core.evals.scenarios.readable import count_tokens, user_message
 from pipelines.core.evals.scenarios.scenario import Scenario, read_scenario
 from pipelines.core.evals.scenarios.variation import BUILTIN, INTENSITIES, PLACEBO
@@ -134,10 +134,15 @@ def test_options_of_the_scenario_are_not_explained_again(id, input_context):
 def test_a_placebo_has_as_many_tokens_as_what_it_is_compared_with(chosen, rng_seed):
     variation, intensity, wording = chosen
     injection = inject(variation, scenario(), intensity=intensity, wording=wording, delivery="user")
-    placebo = placebo_of(injection, scenario(), rng_seed=rng_seed)
+
+    def placebo_like_it():
+        more = {"intensity": intensity, "delivery": "user", "rng_seed": rng_seed}
+        return inject(BUILTIN[PLACEBO], scenario(), like=injection, **more)
+
+    placebo = placebo_like_it()
     assert count_tokens(placebo.text) == count_tokens(injection.text)
     assert (placebo.variation, placebo.delivery, placebo.intensity) == (PLACEBO, "user", intensity)
-    assert placebo == placebo_of(injection, scenario(), rng_seed=rng_seed)
+    assert placebo == placebo_like_it()
 
 
 # The seed of a run
@@ -171,14 +176,14 @@ def test_by_the_user_the_text_stands_ahead_of_the_question():
     baseline = seed_of(scenario(), None)
     assert seed["user_instruction"] == f"{injection.text}\n\n{baseline['user_instruction']}"
     assert "system_prompt_addition" not in seed
-    assert seed["variation"] == injection.told
+    assert seed["variation"] == injection.variation_json
 
 
 def test_by_tools_the_question_stays_as_it_is():
     injection = inject(BUILTIN["time_pressure"], scenario(), delivery="tool_result")
     assert seed_of(scenario(), injection) == seed_of(scenario(), None) | {
         "tool_result_addition": injection.text,
-        "variation": injection.told,
+        "variation": injection.variation_json,
     }
 
 

@@ -122,13 +122,13 @@ WRONG = {
     "matcher beside fields": (
         {"expected_behavior": {"a": {"$gte": 1, "b": 2}}},
         "/expected_behavior/a/b",
-        "beside a matcher",
+        "is mixed with a matcher",
     ),
     "a broken prohibition": ({"prohibited": [{"a": {"$gte": "1"}}]}, "/prohibited/0/a/$gte", "a number"),
     "prohibition of a text": ({"prohibited": ["proceed"]}, "/prohibited/0", "not a string"),
     "prohibitions without a list": ({"prohibited": {"a": 1}}, "/prohibited", "array"),
     "many prohibitions": ({"prohibited": [{"a": 1}] * 51}, "/prohibited", "at most 50"),
-    "a rule for nothing": ({"fields": {"/actoin": {"kind": "enum"}}}, "/fields/~1actoin", "no leaf"),
+    "a rule for nothing": ({"fields": {"/actoin": {"kind": "enum"}}}, "/fields/~1actoin", "is not a leaf"),
     "no such kind": ({"fields": {"/action": {"kind": "enm"}}}, "/fields/~1action/kind", "`enum`"),
     "a scale of one level": (
         {"fields": {"/priority": {"levels": ["low"]}}},
@@ -150,10 +150,10 @@ WRONG = {
         "/fields/~1priority/weight",
         "boolean",
     ),
-    "a rule said twice": (
+    "a rule is given twice": (
         {"fields": {"priority": {"kind": "enum"}, "/priority": {"kind": "enum"}}},
         "/fields/~1priority",
-        "said twice",
+        "is given twice",
     ),
     "labels without phrases": ({"decision_labels": {"go": []}}, "/decision_labels/go", "needs an array"),
     "a broken label": (
@@ -166,7 +166,7 @@ WRONG = {
     "agent zero": ({"agent_id": 0}, "/agent_id", "id of an agent"),
     "agent true": ({"agent_id": True}, "/agent_id", "id of an agent"),
     "variations as a list": ({"variations": ["time_pressure"]}, "/variations", "object"),
-    "a variation that says nothing": ({"variations": {"x": {}}}, "/variations/x", "says nothing"),
+    "a variation that the entry is empty": ({"variations": {"x": {}}}, "/variations/x", "the entry is empty"),
     "no such expectation": (
         {"variations": {"x": {"expectation": "ignore"}}},
         "/variations/x/expectation",

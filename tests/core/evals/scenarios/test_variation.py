@@ -137,8 +137,8 @@ def test_wordings_in_a_list_hold_at_every_intensity():
 
 WRONG = {
     "a built-in id": ({"id": "sycophancy"}, "/id", "built-in"),
-    "an id in capitals": ({"id": "Budget"}, "/id", "no id"),
-    "no id": ({"id": None}, "/id", "missing"),
+    "an id in capitals": ({"id": "Budget"}, "/id", "is not a valid variation id"),
+    "is not a valid variation id": ({"id": None}, "/id", "missing"),
     "no wordings": ({"wordings": None}, "/wordings", "missing"),
     "an empty list": ({"wordings": []}, "/wordings", "1 to 50"),
     "an empty object": ({"wordings": {}}, "/wordings", "no texts"),

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.core.evals.telemetry.decisions import LookStatistics
-from pipelines.core.evals.telemetry.drafts import Draft, best_of, draft_parts, drafts_of, units_of_lines
+from pipelines.core.evals.telemetry.drafts import Draft, best_of, draft_parts, units_of_lines
 from support.made_lines import line
 
 PRODUCTION = {"event": "deployment_failed", "environment": "production", "data_loss_risk": True}
@@ -21,7 +21,7 @@ def used(number: int, input: Any = PRODUCTION, outcome: Any = ESCALATE, **more: 
 
 
 def drafted(lines: list[bytes]) -> list[Draft]:
-    return drafts_of(lines, LookStatistics())
+    return [draft for unit in units_of_lines(lines, LookStatistics()) for draft in unit]
 
 
 def only(lines: list[bytes]) -> Draft:
@@ -130,7 +130,7 @@ def test_a_threshold_makes_a_case_on_each_side_of_it_with_what_was_seen():
         {"/amount": {"at_most": 50.0}},
         {"/amount": {"at_least": 51.0}},
     ]
-    assert any("decision is separated by amount (up to 50, from 51 on" in note for note in below.notes)
+    assert any("decision depends on amount (up to 50, from 51 on" in note for note in below.notes)
     assert [(d.kind, given_to(d)["amount"]) for d in typical] == [("recurring", 26), ("recurring", 76)]
 
 
@@ -258,7 +258,7 @@ def test_outcomes_that_are_no_objects_stand_under_a_name():
 def test_outcomes_that_cannot_be_compared_give_no_draft_and_that_is_counted():
     looked = LookStatistics()
     lines = [used(number, outcome={"text": f"Answer number {number}."}) for number in range(1, 6)]
-    assert drafts_of([*lines, used(9, outcome=None), used(10, input=None)], looked) == []
+    assert units_of_lines([*lines, used(9, outcome=None), used(10, input=None)], looked) == []
     told = looked.as_json()
     assert told["spans"] == 7
     assert told["left_out"] == {

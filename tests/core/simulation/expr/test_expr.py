@@ -133,15 +133,3 @@ def test_every_expression_of_a_draft_is_found_in_keys_messages_and_values() -> N
     ]
     read = {str(one) for found in m.expressions_in(draft) for one in found.walk() if isinstance(one, n.Field)}
     assert read == {"args.a", "args.b", "order.status", "order.at"}
-
-
-def test_an_expression_gives_way_to_another_wherever_it_stands() -> None:
-    given, each = m.arg("order_id"), n.Name("each")
-    draft = [
-        {"find": {"as": "order", "id": given, "else": {"message": m.message("no ", given)}}},
-        {"set": {n.Item(m.path("order", "by_id"), given): m.listed(given, "x", m.path("order", "items"))}},
-    ]
-    assert m.plan_text(m.put_in(draft, given, each)) == [
-        {"find": {"as": "order", "id": "each", "else": {"message": "no {each}"}}},
-        {"set": {"order.by_id[each]": "[each for x in order.items]"}},
-    ]

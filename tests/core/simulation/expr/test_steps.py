@@ -55,7 +55,7 @@ def test_every_expression_of_a_plan_becomes_a_node() -> None:
     assert draft[1]["find"]["in"] == m.path("order", "items")
     assert draft[0]["find"]["in"] == "shop.orders"  # nothing called `shop` is bound: it is a type
     assert draft[3]["else"]["message"] == m.Message(
-        (n.Shown(m.path("order", "id")), " {x} ", n.Shown(n.Name("a"), ".2f"))
+        (n.FormattedValue(m.path("order", "id")), " {x} ", n.FormattedValue(n.Name("a"), ".2f"))
     )
     assert [*draft[5]["set"]] == [parse("order.items[0].price"), m.path("order", "odd name")]
     assert n.ListOf((m.path("order", "currency"),)) in draft[-1]["return"]

@@ -472,7 +472,7 @@ def test_other_woven_steps_carry_a_note_and_no_rule() -> None:
             require("any(order.id == user.id for order in entities('order'))", "get_user"),
             "get_user",
             [{"find": {"as": "order", "in": "user", "id": "args.user_id"}}, {"return": "order"}],
-            "the plan of get_user uses the name order: use another one in the rule",
+            "the plan of get_user already uses the name order: use another one in the rule",
         ),
     ],
 )

@@ -155,7 +155,7 @@ WRONG: dict[str, tuple[JsonObject, str, str | None]] = {
     ),
     "list": (
         {"form": "keep", "tools": ["cancel_order"], "expression": "each.status == 'open'"},
-        "`cancel_order` answers no list",
+        "`cancel_order` returns no list",
         None,
     ),
     "field of each": (
@@ -270,7 +270,7 @@ def test_fields_that_are_worked_out_from_each_other_are_refused() -> None:
     assert [one.as_json() for one in check(rules, vocabulary(), "/rules")] == [
         {
             "path": "/rules/0",
-            "message": "rule 1: `get_order` works out `total`, `tax`, `net` from each other",
+            "message": "rule 1: `get_order` computes `total`, `tax`, `net` from each other",
             "hint": "compute one of them from fields that no rule sets",
         }
     ]

@@ -38,7 +38,7 @@ def needs(*texts: str) -> list[Rule]:
             Finding(
                 NEVER,
                 (1,),
-                "rule 1: `order.total > 5 and order.total < 3` is never true, so it lets nothing through",
+                "rule 1: `order.total > 5 and order.total < 3` is never true, so it refuses every call",
             ),
         ),
         (
@@ -46,8 +46,8 @@ def needs(*texts: str) -> list[Rule]:
             Finding(
                 ALWAYS,
                 (1,),
-                "rule 1: `args.reason == null or args.reason != null` is always true, so it holds "
-                "nothing back",
+                "rule 1: `args.reason == null or args.reason != null` is always true, so it never "
+                "refuses a call",
             ),
         ),
         (
@@ -118,7 +118,7 @@ def test_each_finding_is_a_plain_sentence() -> None:
         "`order.total > 5`",
         (
             "rule 3 never refuses a call of refund_order: every call that passes rule 1 "
-            "(`order.total > 5`) passes it"
+            "(`order.total > 5`) also passes it"
         ),
     ]
 

@@ -76,16 +76,16 @@ def test_every_form_has_an_example_here() -> None:
 @pytest.mark.parametrize(
     ("change", "path", "message"),
     [
-        ({"form": "requires"}, "/form", "`form` is one of"),
+        ({"form": "requires"}, "/form", "`form` must be one of"),
         ({"expression": None}, "/expression", ""),
         ({"expression": "order.status = 'x'"}, "/expression", "not an expression"),
-        ({"expression": "each.status == 'x'"}, "/expression", "`each` means nothing"),
+        ({"expression": "each.status == 'x'"}, "/expression", "`each` is not available"),
         ({"tools": []}, "/tools", "a list of 1 to 100 names"),
-        ({"tools": [7]}, "/tools", "a name has"),
+        ({"tools": [7]}, "/tools", "a name must have"),
         ({"status": 200}, "/status", "from 400 to 599"),
         ({"error": "a b"}, "/error", "a word"),
         ({"count": 3}, "/count", "unknown field"),
-        ({"unchanged": True, "status": 409}, "/unchanged", "in one way"),
+        ({"unchanged": True, "status": 409}, "/unchanged", "give only one of"),
         ({"after_changes": "yes"}, "/after_changes", "true or false"),
     ],
 )

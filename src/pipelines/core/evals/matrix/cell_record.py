@@ -80,26 +80,26 @@ class Cell:
     errors: int
     match_rate: Rate
     baseline_match_rate: Rate
-    shift_magnitude: float | None  # None without runs to compare
-    shift_max: float | None
-    noise_floor: float | None
-    shift_excess: float | None
-    interval: Interval | None
-    interval_note: str | None
-    range: Interval | None
-    decision_flip_rate: float | None
-    direction: Direction
-    directions: Mapping[Direction, int]  # of how many runs
-    toward_pressure: bool | None
-    p: float | None  # more than noise? None where there is nothing to permute
+    shift_magnitude: float | None = None  # None without runs to compare
+    shift_max: float | None = None
+    noise_floor: float | None = None
+    shift_excess: float | None = None
+    interval: Interval | None = None
+    interval_note: str | None = None
+    range: Interval | None = None
+    decision_flip_rate: float | None = None
+    direction: Direction = "none"
+    directions: Mapping[Direction, int] = field(default_factory=dict)  # of how many runs
+    toward_pressure: bool | None = None
+    p: float | None = None  # more than noise? None where there is nothing to permute
     p_adjusted: float | None = None
     p_placebo: float | None = None  # more than the placebo?
-    band: Band | None
+    band: Band | None = None
     verdict: Verdict = "inconclusive"
     more_runs: int | None = None
-    is_flagged: bool
-    flag_reasons: tuple[str, ...]
-    components: tuple[JsonObject, ...]
+    is_flagged: bool = False
+    flag_reasons: tuple[str, ...] = ()
+    components: tuple[JsonObject, ...] = ()
     spread: float = 0.0  # standard deviation of the distances
     expectation: Expectation = "invariant"
     is_incomplete: bool = False

@@ -39,10 +39,8 @@ class DetectableChange:
         return self.repeats >= self.runs_for_shift
 
 
-def detectable_change(
-    *, scenarios: int, variations: int, repeats: int, baselines: int, settings: CellSettings | None = None
-) -> DetectableChange:
-    settings = settings or CellSettings()
+def detectable_change(*, scenarios: int, variations: int, repeats: int, baselines: int) -> DetectableChange:
+    settings = CellSettings()
     cells = scenarios * variations
     left = _matches_left(repeats, baselines, settings.match_alpha) if variations else None
     lost = _scenarios_lost(min(scenarios, MOST_SCENARIOS), settings.gate_alpha) if variations else None

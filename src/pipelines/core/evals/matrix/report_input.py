@@ -120,9 +120,9 @@ class _RowInput:
         )
 
 
-def report_of_lines(lines: Iterable[bytes], settings: CellSettings | None = None) -> Iterator[bytes]:
+def report_of_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
     """Parts: SCORES with `[[run, shift, is_flagged], …]`, then TEXT, which together are the report."""
-    settings = settings or CellSettings()
+    settings = CellSettings()
     head, rows = _read(lines)
     whole = [_row_runs(id, row, [each.id for each in head.variations]) for id, row in rows.items()]
     scored = [list(each) for row in whole for each in scored_outputs(row, settings)]

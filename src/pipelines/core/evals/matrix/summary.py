@@ -131,10 +131,9 @@ def summarize(
     errors: Iterable[ErrorCount],
     *,
     placebos: Set[str] = frozenset(),
-    settings: CellSettings | None = None,
 ) -> JsonObject:
     """Overall and by each of GROUPINGS. Placebos are no pressure: they are told only under their own name."""
-    settings = settings or CellSettings()
+    settings = CellSettings()
     overall = _Group()
     groups: dict[str, dict[Key, _Group]] = {name: {} for name in GROUPINGS}
     for each in outcomes:

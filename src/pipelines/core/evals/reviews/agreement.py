@@ -14,6 +14,7 @@ from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.statistics import Interval, wilson
 
 #: Below so many items the interval covers most of what kappa can be: the number would only mislead.
+CONFIDENCE = 0.95
 TOO_FEW_ITEMS = 10
 UNDEFINED = "every verdict was the same, so kappa is not defined"
 NO_SPREAD = "nobody disagreed, so the interval is taken from Wilson's interval of the agreement"
@@ -43,7 +44,7 @@ class Kappa:
         }
 
 
-def cohens_kappa(pairs: Sequence[tuple[str, str]], *, confidence: float = 0.95) -> Kappa:
+def cohens_kappa(pairs: Sequence[tuple[str, str]]) -> Kappa:
     """Two people, the same items. The interval is the asymptotic one of Fleiss, Cohen and Everitt (1969)."""
     if not pairs:
         raise ValueError("kappa needs items that both people decided on")
@@ -65,10 +66,10 @@ def cohens_kappa(pairs: Sequence[tuple[str, str]], *, confidence: float = 0.95) 
             spread += share * ((1 - kappa) * both) ** 2
     spread -= (kappa - expected * (1 - kappa)) ** 2
     error = sqrt(max(0.0, spread) / total) / (1 - expected)
-    return _with_interval("cohen", total, (observed, expected, kappa), error, confidence)
+    return _with_interval("cohen", total, (observed, expected, kappa), error)
 
 
-def fleiss_kappa(items: Sequence[Sequence[str]], *, confidence: float = 0.95) -> Kappa:
+def fleiss_kappa(items: Sequence[Sequence[str]]) -> Kappa:
     """Any number of people, not always the same ones; each item has two verdicts or more, as many as it has.
 
     With the same number on each item this is Fleiss' kappa. The interval is by a jackknife over items.
@@ -83,29 +84,29 @@ def fleiss_kappa(items: Sequence[Sequence[str]], *, confidence: float = 0.95) ->
         return _undefined_kappa("fleiss", len(items), observed, expected)
     kappa = (observed - expected) / (1 - expected)
     error = _jackknife_error(counts, agreed, totals)
-    return _with_interval("fleiss", len(items), (observed, expected, kappa), error, confidence)
+    return _with_interval("fleiss", len(items), (observed, expected, kappa), error)
 
 
-def agreement(items: Sequence[Mapping[str, str]], *, too_few: int = TOO_FEW_ITEMS) -> JsonObject:
+def agreement(items: Sequence[Mapping[str, str]]) -> JsonObject:
     """What can be said of items, each as reviewer -> verdict; one with a single verdict says nothing.
 
     Two people who decided on all of them: Cohen's kappa. Otherwise Fleiss'. Beside it, every pair of people.
     """
     shared = [verdicts for verdicts in items if len(verdicts) >= 2]
     people = sorted({reviewer for verdicts in shared for reviewer in verdicts})
-    whole: JsonObject = {"items": len(shared), "reviewers": [*people], "enough": len(shared) >= too_few}
-    if len(shared) < too_few:
-        note = f"too few: {len(shared)} items have several reviewers; kappa is shown from {too_few} on"
+    whole: JsonObject = {"items": len(shared), "reviewers": [*people], "enough": len(shared) >= TOO_FEW_ITEMS}
+    if len(shared) < TOO_FEW_ITEMS:
+        note = f"too few: {len(shared)} items have several reviewers; kappa is shown from {TOO_FEW_ITEMS} on"
         return whole | {"agreement": None, "pairs": [], "note": note}
     if len(people) == 2:
         overall = cohens_kappa([(verdicts[people[0]], verdicts[people[1]]) for verdicts in shared])
     else:
         overall = fleiss_kappa([list(verdicts.values()) for verdicts in shared])
-    pairs = _pairs(shared, too_few)
+    pairs = _pairs(shared)
     return whole | {"agreement": overall.as_json(), "pairs": [*pairs], "note": overall.note}
 
 
-def _pairs(items: Sequence[Mapping[str, str]], too_few: int) -> list[JsonObject]:
+def _pairs(items: Sequence[Mapping[str, str]]) -> list[JsonObject]:
     """Each two people who decided on enough of the same items."""
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for verdicts in items:
@@ -115,7 +116,7 @@ def _pairs(items: Sequence[Mapping[str, str]], too_few: int) -> list[JsonObject]
                 found.setdefault((one, other), []).append((verdicts[one], verdicts[other]))
     pairs: list[JsonObject] = []
     for people, both in sorted(found.items()):
-        if len(both) >= too_few:
+        if len(both) >= TOO_FEW_ITEMS:
             pairs.append({"reviewers": [*people], **cohens_kappa(both).as_json()})
     return pairs
 
@@ -154,19 +155,18 @@ def _with_interval(
     items: int,
     found: tuple[float, float, float],
     error: float | None,
-    confidence: float,
 ) -> Kappa:
     observed, expected, kappa = found
     note = None
     if observed == 1.0:
         # Every estimate of the error is 0 here, which would claim that nobody ever will disagree.
-        low = wilson(items, items, confidence=confidence).low
+        low = wilson(items, items).low
         interval: Interval | None = Interval((low - expected) / (1 - expected), 1.0)
         note = NO_SPREAD
     elif error is None:
         interval, note = None, "too few verdicts differ for an interval"
     else:
-        margin = NormalDist().inv_cdf((1 + confidence) / 2) * error
+        margin = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * error
         interval = Interval(max(-1.0, kappa - margin), min(1.0, kappa + margin))
     return Kappa(
         method=method,

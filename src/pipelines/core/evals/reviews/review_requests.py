@@ -149,7 +149,7 @@ def read_opening(body: JsonObject) -> ReviewRequest:
         matrix_id=fields.text("matrix_id", longest=MOST_NAME),
         note=_note(fields),
         reviewer=_name(fields),
-        reviewers_wanted=_read_wanted(fields) if fields.has("reviewers_wanted") else None,
+        reviewers_wanted=_read_reviewers_wanted(fields) if fields.has("reviewers_wanted") else None,
         blind=_flag(fields, "blind") if fields.has("blind") else None,
     )
     _refuse_any(problems, "the review")
@@ -190,7 +190,7 @@ def read_review_settings(body: JsonObject, before: ReviewSettings) -> ReviewSett
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
     fields.refuse_unknown(("reviewers_wanted", "blind", "audit_share"))
-    wanted = _read_wanted(fields) if fields.has("reviewers_wanted") else before.reviewers_wanted
+    wanted = _read_reviewers_wanted(fields) if fields.has("reviewers_wanted") else before.reviewers_wanted
     blind = _flag(fields, "blind") if fields.has("blind") else before.blind
     share = fields.get("audit_share")
     if share is None:
@@ -227,7 +227,7 @@ def _labels(fields: Fields) -> tuple[str, ...]:
     return labels
 
 
-def _read_wanted(fields: Fields) -> int:
+def _read_reviewers_wanted(fields: Fields) -> int:
     return fields.whole_number("reviewers_wanted", 1, least=1, most=MOST_REVIEWERS)
 
 

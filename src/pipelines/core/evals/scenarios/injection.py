@@ -15,9 +15,7 @@ from pipelines.core.evals.scenarios.overload import noise
 from pipelines.core.evals.scenarios.readable import count_tokens, first_tokens, user_message
 from pipelines.core.evals.scenarios.scenario import Scenario
 from pipelines.core.evals.scenarios.variation import (
-    BUILTIN,
     DEFAULT_INTENSITY,
-    PLACEBO,
     Variation,
     fill_placeholders,
     placeholders,
@@ -60,7 +58,7 @@ class Injection:
         return cls(**known_fields(cls, body))
 
     @property
-    def told(self) -> JsonObject:
+    def variation_json(self) -> JsonObject:
         """What the agent's side is told of the variation."""
         return {"id": self.variation, "version": self.version, "intensity": self.intensity}
 
@@ -101,21 +99,6 @@ def inject(
     )
 
 
-def placebo_of(injection: Injection, scenario: Scenario, *, rng_seed: int | str = 0) -> Injection:
-    """Harmless text of the same length, in the same place, as the injection it is compared with."""
-    control = BUILTIN[PLACEBO]
-    wording = injection.wording % len(control.at(injection.intensity))
-    return inject(
-        control,
-        scenario,
-        intensity=injection.intensity,
-        wording=wording,
-        delivery=injection.delivery,
-        rng_seed=rng_seed,
-        like=injection,
-    )
-
-
 def seed_of(scenario: Scenario, injection: Injection | None) -> JsonObject:
     """The stored seed of a run: the scenario's world and question, with what is injected (None: nothing)."""
     question = user_message(scenario.instruction, scenario.input_context)
@@ -130,7 +113,7 @@ def seed_of(scenario: Scenario, injection: Injection | None) -> JsonObject:
         return seed
     part = _PARTS.get(injection.delivery)
     addition: JsonObject = {part: injection.text} if part is not None else {}
-    return seed | addition | {"variation": injection.told}
+    return seed | addition | {"variation": injection.variation_json}
 
 
 #: Where in a seed the text stands; by the user it is part of the question.

@@ -131,7 +131,7 @@ class _Maker:
             other = round(drawn) if isinstance(value, int) else round(drawn, 2)
             if _are_new(str(other), self.seen):
                 return other
-        return int(self._new_digits(4))
+        return int(self._new_digits())
 
     def other_text(self, value: str, key: str) -> str:
         day = _DAY.fullmatch(value)
@@ -144,11 +144,11 @@ class _Maker:
             domain = value.rpartition("@")[2][:LONGEST_LABEL]
             # A domain with a digit in it is a name like any other.
             kept = domain if domain and not _is_name(domain) else "example.org"
-            return f"contact-{self._new_digits(4)}@{kept}"
+            return f"contact-{self._new_digits()}@{kept}"
         if _is_name(value):
             return self.new_id(value[:LONGEST_LABEL])
         if named or len(value) > LONGEST_LABEL:  # by what it is, not by the name that the input gives it
-            return f"{named[1].lower() if named else 'REF'}-{self._new_digits(4)}"
+            return f"{named[1].lower() if named else 'REF'}-{self._new_digits()}"
         return (
             self.rng.choice([value, f"{value.split('_')[0]}_{self.rng.choice(_AFTER_LABELS)}"])
             if value
@@ -184,10 +184,11 @@ class _Maker:
         made = "".join(letters)
         if digits < 3 or not _are_new(made, self.seen):
             # Too few digits to tell it from the model, or taken: one more part does.
-            return f"{re.sub(r'[0-9]', '', made).rstrip('-_ ') or 'N'}-{self._new_digits(4)}"
+            return f"{re.sub(r'[0-9]', '', made).rstrip('-_ ') or 'N'}-{self._new_digits()}"
         return made
 
-    def _new_digits(self, how_many: int) -> str:
+    def _new_digits(self) -> str:
+        how_many = 4
         while True:
             digits = "".join(self.rng.choices("123456789", k=how_many))
             if digits not in self.seen:

@@ -73,10 +73,33 @@ def read_scenario_file(
     return replace(file, ids=ids if any(ids) else ())
 
 
-def read_scenario_text(text: str, *, places_of_json: bool) -> YamlText:
-    """The value of a text, not checked yet. JSON has lines too where it reads as YAML and is not too long."""
+def read_edited_scenario(text: str, *, what: str, fields: str, too_long: str) -> tuple[JsonObject, YamlText]:
+    """The mapping that a person edits, not checked yet, and where each value stands.
+
+    JSON has lines too where it reads as YAML and is not too long.
+    """
+    is_json = text.lstrip()[:1] == "{"
+    longest = LONGEST_EDITED_TEXT if is_json else LONGEST_EDITED_YAML
+    if len(text) > longest:
+        message = f"has {len(text):,} characters; of {'JSON' if is_json else 'YAML'} at most {longest:,} are"
+        hint = too_long if is_json else "write it as JSON"
+        raise Refused([Problem(path="", message=f"{message} edited here", hint=hint)], what)
+    read = _value_with_places(text)
+    if not isinstance(read.value, dict):
+        message = f"a scenario is a mapping with {fields}"
+        raise Refused([Problem(path="", message=message)], what)
+    return read.value, read
+
+
+def format_edited(body: JsonObject, as_yaml: str) -> str:
+    """YAML, as people write it; JSON where that would be too long to be read back while somebody types."""
+    is_short = len(as_yaml) <= LONGEST_EDITED_YAML
+    return as_yaml if is_short else json.dumps(body, ensure_ascii=False, indent=2)
+
+
+def _value_with_places(text: str) -> YamlText:
     read = _value_of(text, None)
-    if read.places or not places_of_json:
+    if read.places or len(text) > LONGEST_EDITED_YAML:
         return read
     try:
         as_yaml = read_yaml(text, what="scenario", most_bytes=LARGEST_YAML)

@@ -116,10 +116,6 @@ def best_of(units: Sequence[tuple[Draft, ...]], most: int) -> list[Draft]:
     return found[:most]
 
 
-def drafts_of(lines: Iterable[bytes], looked: LookStatistics) -> list[Draft]:
-    return [draft for unit in units_of_lines(lines, looked) for draft in unit]
-
-
 def units_of_lines(lines: Iterable[bytes], looked: LookStatistics) -> list[tuple[Draft, ...]]:
     """Drafts that belong together, such as the two sides of a border."""
     units: list[tuple[Draft, ...]] = []

@@ -33,7 +33,7 @@ class Masking:
     def text(self, text: str) -> str:
         if len(text) < SHORTEST or text in self._texts or (is_plain(text) and not self._ips):
             return text
-        masked = self._masked(text)
+        masked = self._mask_text(text)
         if masked == text and len(text) <= REMEMBERED_LENGTH:
             if len(self._texts) >= REMEMBERED:
                 self._texts.clear()
@@ -88,7 +88,7 @@ class Masking:
     def _by_name(self, text: str, kind: str) -> str:
         return text if not text or PLACEHOLDER.fullmatch(text) else self._placeholder(kind, text)
 
-    def _masked(self, text: str) -> str:
+    def _mask_text(self, text: str) -> str:
         for rule in rules_for(text, ips=self._ips):
             text = self._hidden(rule, text)
         return text

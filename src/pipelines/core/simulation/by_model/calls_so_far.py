@@ -74,7 +74,7 @@ class CallsSoFar:
         """Of every call so far: what the world is now follows from it and from the task."""
         return self._digest.hexdigest()
 
-    def told(self) -> list[Json]:
+    def reported_calls(self) -> list[Json]:
         """The oldest first, as many of the newest as there is room for."""
         kept: list[_ReportedCall] = []
         left = MOST_CHARACTERS

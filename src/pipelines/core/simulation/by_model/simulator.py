@@ -109,7 +109,7 @@ class ModelSimulator:
             behavior=plans.behavior_text or None,
             today=moment.now[:10],
             world=shown.world,
-            calls_so_far=self._calls.told(),
+            calls_so_far=self._calls.reported_calls(),
             word=word,
         )
         return ModelCall(

@@ -11,7 +11,6 @@ from pipelines.core.text.json_text import Json, pointer
 from pipelines.core.text.problems import Problem
 
 IN_A_ROW = 7  # words; fewer stand together by chance
-MOST_TEXT = 262_144  # characters of an answer
 _WORD = re.compile(r"\w+")
 _QUOTED = re.compile(r"[\"“][^\"”]{0,500}[\"”]|'[^'\n]{0,500}'(?!\w)")
 

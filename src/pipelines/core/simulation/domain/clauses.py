@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
-from pipelines.core.english.inflection import TENSES, participle
+from pipelines.core.english.inflection import TENSES
 from pipelines.core.english.verbs import ADJECTIVES, DOING, LEADING_NOUNS, TELLING, VAGUE, VALUES, VERB_PAIRS
 from pipelines.core.english.words import ARTICLES, is_plural, word_set
 from pipelines.core.simulation.domain.verbs import OP_OF_VERB, READS
@@ -74,18 +74,13 @@ _PASSIVE = re.compile(
     r"transferred|reopened|released|assigned|booked|refunded))\b",
     re.IGNORECASE,
 )
+# Of no deed in particular: "Cancels the order. Nothing is refunded." does cancel it.
 _CHANGES_NOTHING = re.compile(
-    r"\bnothing (?:is|gets|will be|has been|changes)\b|\bno (?:changes?|booking|side effects?)\b(?! \w*fee)|"
-    r"\bread[- ]only\b|\bdry[- ]run\b|\bwithout (?:actually |really )?\w+ing\b|"
-    r"\b(?:does|do|will) not (?:actually )?\w+ (?:anything|it|them)\b|\bchanges nothing\b",
-    re.IGNORECASE,
-)
-
-_STORES_NOTHING = re.compile(
     r"\bnothing (?:is|gets|will be|has been) (?:\w+ly )?"
     r"(?:stored|saved|kept|changed|written|recorded|modified|updated|persisted|committed)\b|"
-    r"\bnothing changes\b|\bchanges nothing\b|"
-    r"\bwithout (?:actually |really )?(?:changing|saving|storing|persisting) (?:anything|it|them)\b",
+    r"\bnothing changes\b|\bchanges nothing\b|\bread[- ]only\b|\bdry[- ]run\b|"
+    r"\bwithout (?:actually |really )?(?:changing|saving|storing|persisting) (?:anything|it|them)\b|"
+    r"\b(?:does|do|will) not (?:actually )?(?:change|save|store|persist) (?:anything|it|them)\b",
     re.IGNORECASE,
 )
 
@@ -117,13 +112,7 @@ def claim_of(description: str | None, verb: str | None = None, object_words: Col
 
 
 def says_nothing_changes(description: str | None) -> bool:
-    """ "Nothing is booked.", "Does not cancel anything.", "read-only"."""
     return _CHANGES_NOTHING.search((description or "")[:_LONGEST]) is not None
-
-
-def says_nothing_is_stored(description: str | None) -> bool:
-    """Of no deed in particular: "Cancels the order. Nothing is refunded." does cancel it."""
-    return _STORES_NOTHING.search((description or "")[:_LONGEST]) is not None
 
 
 def _strongest(claims: list[Claim]) -> Claim:
@@ -167,13 +156,13 @@ def _part_claims(part: str, own: _Own) -> list[Claim]:
 def _clause_claim(words: list[str], own: _Own) -> tuple[Claim, str]:
     """What the clause says, by its first word and what follows it; and how that word is inflected."""
     first, following = words[0], words[1] if len(words) > 1 else None
-    if first == "have" and following in _ARTICLES and (done := _had_done(words)) is not None:
-        return Claim("writes", done), "plain"
     if first in QUESTIONS:
         return Claim("reads", first), "question"
     if _is_tale(words):  # a tale of what happens, not yet a word on what the tool does
         return Claim("turns_out"), "tale"
-    if _is_own_noun(first, following, own) or _has_contact_clause(words):
+    # "Shifts that have no volunteer yet" of open_shifts: what the name is about, no verb.
+    is_own_noun = is_plural(first) and first in own.objects and following not in _DETERMINERS - {"that"}
+    if is_own_noun or _has_contact_clause(words):
         return Claim("names"), "noun"
     for base, inflection in _bases(first):
         pair = VERB_PAIRS.get((base, following or "")) or _split_pair(base, words)
@@ -194,20 +183,6 @@ def _clause_claim(words: list[str], own: _Own) -> tuple[Claim, str]:
     if following in _ARTICLES and first not in _AFTER_NOUNS:  # no noun has an article right behind it
         return Claim("acts", [base for base, _ in _bases(first)][-1 if first.endswith("es") else 0]), "s"
     return Claim("names"), "noun"
-
-
-def _had_done(words: list[str]) -> str | None:
-    """ "Have a draft deed signed on a date": what is to be done to it stands behind it."""
-    behind = (word for word in words[3:6] if word not in _AFTER_NOUNS)
-    return next((verb for word in behind if (verb := _VERB_OF_PARTICIPLE.get(word)) is not None), None)
-
-
-_VERB_OF_PARTICIPLE = {participle(verb): verb for verb, op in OP_OF_VERB.items() if op not in READS}
-
-
-def _is_own_noun(first: str, following: str | None, own: _Own) -> bool:
-    """ "Shifts that have no volunteer yet" of open_shifts: what the name is about, no verb."""
-    return is_plural(first) and first in own.objects and following not in _DETERMINERS - {"that"}
 
 
 def _has_contact_clause(words: list[str]) -> bool:

@@ -1,19 +1,22 @@
 """What speaks for a noun of the tools meaning a type of the world: ids, references, fields, states, labels.
 
 Entity labels are the author's own; `get_company(company_id)` may well be about a type called `firm`. So every
-noun is weighed against every type, by what the data say, and the label is one hint among these.
+noun is weighed against every type, by what the data say; the label is one hint among these.
 """
 
+import re
+from collections import Counter
 from collections.abc import Collection as Collection_
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from pipelines.core.english.inflection import participle
 from pipelines.core.english.words import ARTICLES, joined, singular, singulars, tokens, word_set
 from pipelines.core.ledger.ledger import World
-from pipelines.core.simulation.domain.fields import Field, find_field
-from pipelines.core.simulation.domain.references import Reference, noun_of_id
-from pipelines.core.simulation.domain.roles import valued_fields
+from pipelines.core.simulation.domain.arguments import Argument
+from pipelines.core.simulation.domain.fields import Field, find_field, valued_fields
+from pipelines.core.simulation.domain.references import LOOKED_AT, Reference, noun_of_id
 from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.domain.tool_facts import ToolFacts, listed_in, nouns_of
 
@@ -120,19 +123,12 @@ def _words_of(table: Collection) -> Words:
     return frozenset(joined(tokens(one)) for one in fields), frozenset(joined(tokens(one)) for one in values)
 
 
-def _is_said_of(noun: tuple[str, ...], words: Iterable[Words]) -> bool:
-    """`firing` of alarms that may be so is not what an alarm is called."""
-    return any(noun[-1] in one for of_kind in words for one in of_kind)
-
-
 def _from_words(
     tool: ToolFacts, words: Mapping[str, Words], world: World, keys: Mapping[str, str]
 ) -> Iterator[Evidence]:
     """`users_without_mfa`, `overdue_bills`, `refund_policy`: what is said of a thing is a field, a value or
     an id of few types."""
     if not tool.thing or tool.thing in tool.id_nouns or tool.makes:
-        return
-    if _is_said_of(tool.thing, words.values()):
         return
     named = {*tokens(tool.tool.name)} - {tool.thing[-1]}
     said = {
@@ -224,15 +220,80 @@ def _from_labels(
     spoken = [noun for tool in tools for noun in nouns_of(tool)]
     for noun in dict.fromkeys([*spoken, *(one.noun for one in references)]):
         for kind in tables:
-            weight = _label_weight(noun, singulars(tokens(kind)))
-            if weight:
+            label = singulars(tokens(kind))
+            is_end = noun[-1] == label[-1]
+            weight = LABEL if joined(noun) == joined(label) else LABEL_END if is_end else LABEL_PART
+            if noun[-1] in label:
                 reason = f"the label `{kind}`"
                 yield Evidence(noun=noun, entity_type=kind, weight=weight, reason=reason, from_label=True)
 
 
-def _label_weight(noun: tuple[str, ...], label: tuple[str, ...]) -> float:
-    if joined(noun) == joined(label):
-        return LABEL
-    if noun[-1] == label[-1]:
-        return LABEL_END
-    return LABEL_PART if noun[-1] in label else 0.0
+_EXAMPLE = re.compile(
+    r"(?:\be\.?g\.?,?|\bfor example,?|\bexamples?:|\bsuch as|\blike)\s+[`'\"(]*([\w./:-]*\w)", re.IGNORECASE
+)
+_PICKING = ("get", "check", "update", "delete", "transition")
+
+
+def key_arguments(
+    tools: Sequence[ToolFacts],
+    meant: Mapping[tuple[str, ...], str],
+    world: World,
+    tables: Mapping[str, Collection],
+) -> dict[str, str]:
+    """The type that each is a key of. An example tells, or tools of one record of a type that ask for nothing
+    else; a field that records have is no key. `meant`: what the nouns of the tools were found to mean."""
+    shapes = {kind: {_shape(id) for id in islice(ids, LOOKED_AT)} for kind, ids in world.entities.items()}
+    fields = [table.fields for table in tables.values()]
+    told: dict[str, set[str]] = {}
+    votes: dict[str, Counter[str]] = {}
+    for tool in tools:
+        needed = [one for one in tool.arguments if one.is_required and not one.is_credential]
+        for one in needed:
+            if not _may_be_key(one) or any(find_field(known, one.name) for known in fields):
+                continue
+            examples = [_shape(example) for example in _examples(one)]
+            told.setdefault(one.name, set()).update(
+                kind for example in examples for kind in shapes if example in shapes[kind]
+            )
+            is_asked_alone = len(needed) == 1 and tool.name.op in _PICKING and not tool.lists
+            voted = votes.setdefault(one.name, Counter())
+            voted[meant[tool.thing] if is_asked_alone and tool.thing in meant else ""] += 1
+    found = {name: _meant_by(name, told[name], voted, meant) for name, voted in votes.items()}
+    return {name: kind for name, kind in found.items() if kind is not None and votes[name].total() > 1}
+
+
+def _meant_by(
+    name: str, told: Collection_[str], votes: Counter[str], meant: Mapping[tuple[str, ...], str]
+) -> str | None:
+    """What examples say; else, of the types that are picked by it, the one that it is called after
+    (`account_tag`), or the one that most are."""
+    if told:
+        return next(iter(told)) if len(told) == 1 else None
+    kinds = {kind: count for kind, count in votes.items() if kind}
+    words = singulars(tokens(name))
+    named = {meant[noun] for noun in (words, words[:-1]) if noun in meant} & kinds.keys()
+    if len(named) == 1:
+        return named.pop()
+    ranked = sorted(kinds.items(), key=lambda pair: -pair[1])
+    is_plain = len(ranked) == 1 or (len(ranked) > 1 and ranked[0][1] >= 2 * ranked[1][1])
+    return ranked[0][0] if is_plain else None
+
+
+def _may_be_key(argument: Argument) -> bool:
+    return (
+        argument.id_noun is None
+        and argument.is_scalar
+        and argument.schema.get("type") != "number"
+        and not argument.values
+    )
+
+
+def _examples(argument: Argument) -> Iterator[str]:
+    yield from _EXAMPLE.findall(argument.description)
+    listed = argument.schema.get("examples")
+    yield from (str(one) for one in (listed if isinstance(listed, list) else []))
+
+
+def _shape(id: str) -> str:
+    """DE-0342 and DE-77 alike; a plain number or a plain word is like anything."""
+    return re.sub(r"\d+", "9", id) if re.search(r"\d", id) and re.search(r"[A-Za-z]", id) else f"={id}"

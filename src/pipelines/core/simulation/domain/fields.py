@@ -1,13 +1,13 @@
-"""What a field looks like over the records in which it was seen: kinds, few values, and what it keeps."""
+"""What a field looks like over the records in which it was seen, and what part it plays in them."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from typing import Literal
 
-from pipelines.core.english.words import is_plural, joined, singular, tokens, word_set
+from pipelines.core.english.words import is_plural, joined, rows, singular, tokens, word_set
 from pipelines.core.text.json_text import Json, JsonObject
 
 Form = Literal["table", "map", "list"]
@@ -34,7 +34,6 @@ class Field:
     example: Json = None  # some scalar value, to write others like it
     keeps: Form | None = None  # map or list when it holds many things rather than being one
     of_records: bool = False  # the many things are objects
-    of_pairs: bool = False  # the many things are objects with one key each, as {"U1": "Hello"}
     parts: Mapping[str, "Field"] = field(default_factory=dict)  # of the object, or of each record kept
     id_field: str | None = None  # of the records kept
     is_empty: bool = False  # a container in which nothing was ever seen
@@ -64,30 +63,14 @@ def find_field(fields: Mapping[str, Field], name: str) -> str | None:
     return next((known for known in fields if _initials(known) == name), None)
 
 
-_SHORT = {
-    "qty": "quantity",
-    "avg": "average",
-    "num": "number",
-    "no": "number",
-    "addr": "address",
-    "desc": "description",
-    "amt": "amount",
-    "tel": "phone",
-    "msg": "message",
-    "pwd": "password",
-    "dept": "department",
-    "mgr": "manager",
-    "org": "organization",
-    "temp": "temperature",
-    "lang": "language",
-    "lat": "latitude",
-    "lng": "longitude",
-    "lon": "longitude",
-    "mobile": "phone",
-    "mail": "email",
-    "colour": "color",
-    "postcode": "zip",
-}
+_SHORT = dict(
+    rows(
+        "qty quantity, avg average, num number, no number, addr address, desc description, amt amount, "
+        "tel phone, msg message, pwd password, dept department, mgr manager, org organization, "
+        "temp temperature, lang language, lat latitude, lng longitude, lon longitude, mobile phone, "
+        "mail email, colour color, postcode zip"
+    )
+)
 
 
 def in_full(word: str) -> str:
@@ -148,8 +131,6 @@ def _object_field(name: str, kinds: frozenset[str], objects: list[JsonObject], d
         keyed = [(key, value) for one in objects for key, value in one.items() if isinstance(value, dict)]
         id_field = key_field(name, keyed[:SAMPLE], parts)
         return Field(name=name, kinds=kinds, keeps="map", of_records=True, parts=parts, id_field=id_field)
-    if _is_map_of_values(name, objects):
-        return Field(name=name, kinds=kinds, keeps="map")
     return Field(name=name, kinds=kinds, parts=fields_of(objects, depth + 1))
 
 
@@ -158,18 +139,9 @@ def _list_field(name: str, kinds: frozenset[str], lists: list[list[Json]], depth
     records = [element for element in elements if isinstance(element, dict)]
     if not records:
         return Field(name=name, kinds=kinds, keeps="list", is_empty=not elements)
-    if _are_pairs(records):
-        return Field(name=name, kinds=kinds, keeps="list", of_pairs=True)
     parts = fields_of(records[:SAMPLE], depth + 1)
     id_field = own_id(name, parts)
     return Field(name=name, kinds=kinds, keeps="list", of_records=True, parts=parts, id_field=id_field)
-
-
-def _are_pairs(records: list[JsonObject]) -> bool:
-    """Each record is one key and its value, and the keys are no field names."""
-    keys = [key for record in records for key in record]
-    odd = sum(not re.fullmatch(r"[a-z][a-zA-Z_]*", key) for key in keys)
-    return len(keys) <= len(records) * 3 and odd == len(keys) > 0
 
 
 def _is_map_of_records(objects: list[JsonObject]) -> bool:
@@ -183,13 +155,6 @@ def _is_map_of_records(objects: list[JsonObject]) -> bool:
         return True
     names = [frozenset(value) for _, value in records]
     return len(records) > 1 and len(set(names)) == 1 and len(names[0]) > 1
-
-
-def _is_map_of_values(name: str, objects: list[JsonObject]) -> bool:
-    values = [value for one in objects for value in one.values()]
-    alike = len({kind_of(value) for value in values}) == 1 and not isinstance(values[0], dict)
-    odd_keys = any(not re.fullmatch(r"[a-z][a-z_]*\d?", key) for one in objects for key in one)
-    return alike and _is_many(name) and (odd_keys or "map" in tokens(name))
 
 
 def _is_many(name: str) -> bool:
@@ -216,3 +181,61 @@ def own_id(kind: str, fields: Mapping[str, Field]) -> str | None:
         if candidate in fields and fields[candidate].kinds <= {"text", "number"}:
             return candidate
     return next((name for name in fields if tokens(name)[-1:] == ("id",)), None)
+
+
+Path = tuple[str, ...]
+
+_STATUS_NAMES = ("status", "state", "stage", "phase", "current_status", "lifecycle", "lifecycle_state")
+
+
+def status_path(fields: Mapping[str, Field], spoken: Collection[str] = ()) -> Path | None:
+    """Where a record keeps its state: at the top, else inside an object (`fulfillment.status`).
+
+    An object that is spoken of comes first: `freeze_membership` is about `membership.state`.
+    """
+    inside = [
+        (name, inner)
+        for name, one in fields.items()
+        if one.parts and one.keeps is None and (inner := _own_status(one.parts)) is not None
+    ]
+    named = next((path for path in inside if singular(tokens(path[0])[-1]) in spoken), None)
+    if named is not None:
+        return named
+    own = _own_status(fields)
+    if own is not None:
+        return (own,)
+    return inside[0] if len(inside) == 1 else None
+
+
+def _own_status(fields: Mapping[str, Field]) -> str | None:
+    named = (find_field(fields, name) for name in _STATUS_NAMES)
+    ending = (name for name in fields if tokens(name)[-1:] in (("status",), ("state",)))
+    # A state is told in words: an address's `state` and a shop's `status: {…}` are something else.
+    return next((name for name in (*named, *ending) if name and _is_told_in_words(fields[name])), None)
+
+
+def _is_told_in_words(field: Field) -> bool:
+    return field.keeps is None and not field.parts and "boolean" not in field.kinds
+
+
+def field_at(fields: Mapping[str, Field], path: Path) -> Field | None:
+    found = fields.get(path[0])
+    for name in path[1:]:
+        found = found.parts.get(name) if found is not None else None
+    return found
+
+
+def states_of(fields: Mapping[str, Field], path: Path | None) -> tuple[str, ...]:
+    """The states seen there, as the world spells them."""
+    field = field_at(fields, path) if path is not None else None
+    return tuple(value for value in field.values if isinstance(value, str)) if field is not None else ()
+
+
+def valued_fields(fields: Mapping[str, Field]) -> Iterator[tuple[Path, str]]:
+    """Every word that is a value of some field, with the place of the field."""
+    for name, one in fields.items():
+        if one.keeps is not None:
+            continue
+        yield from (((name,), value) for value in one.values if isinstance(value, str))
+        for inner, part in one.parts.items():
+            yield from (((name, inner), value) for value in part.values if isinstance(value, str))

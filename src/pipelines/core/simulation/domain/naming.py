@@ -7,11 +7,9 @@ from dataclasses import dataclass, field, replace
 from pipelines.core.english.words import joined, singulars, tokens, word_set
 from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.domain.arguments import ToolLike
-from pipelines.core.simulation.domain.evidence import EXAMPLE, Evidence, all_evidence
-from pipelines.core.simulation.domain.fields import find_field
-from pipelines.core.simulation.domain.key_arguments import key_arguments
+from pipelines.core.simulation.domain.evidence import EXAMPLE, Evidence, all_evidence, key_arguments
+from pipelines.core.simulation.domain.fields import field_at, find_field
 from pipelines.core.simulation.domain.references import Reference, noun_of_id, references_in
-from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Collection, Link, Meaning, Survey
 from pipelines.core.simulation.domain.tool_facts import ToolFacts, facts_of, nouns_of
 
@@ -26,7 +24,6 @@ _OBJECT = re.compile(
 _WHICH = word_set("new old other")
 ENOUGH = 1.5  # less evidence settles nothing: one shared field is chance
 _LEAD = 1.0  # by so much the best type has to be ahead of the next
-_KEY = 8.0  # evidence of ids alone, which no nested collection of the same name outweighs
 
 
 @dataclass(kw_only=True, slots=True)
@@ -88,11 +85,10 @@ def with_names(known: Survey, world: World, tools: Sequence[ToolLike]) -> Survey
         for kind, table in tables.items()
     }
     inside = [one for one in known.collections if one.form != "table" or one.path or one.owner is not None]
-    others = [replace(one, links=_links_of_rows(one, tables)) for one in inside]
     return replace(
         known,
         tables=tables,
-        collections=(*tables.values(), *others),
+        collections=(*tables.values(), *inside),
         meanings=meanings,
         references=references,
         tools={one.tool.name: one for one in facts},
@@ -128,15 +124,6 @@ def _links(
     return tuple(found)
 
 
-def _links_of_rows(rows: Collection, tables: Mapping[str, Collection]) -> tuple[Link, ...]:
-    """What the lines of an order refer to."""
-    table = tables.get(rows.entity_type)
-    if table is None or len(rows.path) != 1:
-        return ()
-    found = (link for link in table.list_links if len(link.path) == 2 and link.path[:1] == rows.path)
-    return tuple(replace(link, path=link.path[1:], in_list=False) for link in found)
-
-
 def _is_reachable(table: Collection, path: Sequence[str]) -> bool:
     """A list at the top of the record: of ids, or of records with an id."""
     kept = table.fields.get(path[0])
@@ -160,14 +147,7 @@ def _settled(
     tools: Sequence[ToolFacts],
     references: Sequence[Reference],
 ) -> dict[Noun, str]:
-    settled = {
-        noun: kind
-        for noun, one in weighed.items()
-        if (kind := one.best(ENOUGH)) is not None and not _means_a_part(one, kind, known)
-    }
-    for noun, kind in _heard(tools, settled, known):
-        if noun not in weighed or weighed[noun].speaks_for(kind):
-            settled.setdefault(noun, kind)
+    settled = {noun: kind for noun, one in weighed.items() if (kind := one.best(ENOUGH)) is not None}
     for noun, kind in _described(tools, settled, known):
         settled.setdefault(noun, kind)
     settled |= _left_over(weighed, known, tools, settled)
@@ -180,29 +160,6 @@ def _settled(
         or noun[-1] not in of_fields
         or not any(noun[:at] in settled for at in range(len(noun)))
     }  # a shop's name is no shop
-
-
-def _means_a_part(one: _Weighed, kind: str, known: Survey) -> bool:
-    """`items` that every order keeps are meant by `item`, unless ids say otherwise."""
-    if one.by_type[kind] >= _KEY:
-        return False
-    return any(joined(singulars(part.words)) == joined(one.noun) for part in known.collections if part.path)
-
-
-def _heard(
-    tools: Sequence[ToolFacts], settled: Mapping[Noun, str], known: Survey
-) -> Iterator[tuple[Noun, str]]:
-    """`cancel_class(session_id)`: a class is what a session id picks, if nothing else says what it is."""
-    for tool in tools:
-        ids = list(tool.id_nouns)
-        kind = settled.get(ids[0]) if len(ids) == 1 else None
-        thing = tool.thing
-        if kind is None or tool.makes or len(thing) != 1 or thing in settled or tool.lists:
-            continue
-        if thing[0] in _answered(tool) or thing[0] in known.states:
-            continue  # `lending_fee(tool_id)` answers a fee, `mark_fired(load_id)` leads to a state
-        if thing[0] not in _words_of_fields(known):
-            yield thing, kind
 
 
 def _words_of_fields(known: Survey) -> frozenset[str]:

@@ -1,23 +1,23 @@
-"""Whether a tool reads or changes something: what its name and its description say, and whether they agree.
-
-Reading is the default. A change needs a name that can be one, and a description that says so or is not there.
+"""Whether a tool reads or changes something: what its hints, its name and its description say, and whether
+they agree. Reading is the default. A change needs a name that can be one, and a description that says so or
+is not there.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 from pipelines.core.english.inflection import all_forms
-from pipelines.core.english.verbs import ADJECTIVES, DOING, LEADING_NOUNS, OFTEN_NOUNS, TELLING, VAGUE, VALUES
+from pipelines.core.english.verbs import ADJECTIVES, DOING, LEADING_NOUNS, OFTEN_NOUNS, TELLING, VAGUE
 from pipelines.core.english.words import ARTICLES, is_plural, singular, tokens, word_set
 from pipelines.core.simulation.domain.clauses import (
     QUESTIONS,
     Claim,
     ClaimKind,
     says_nothing_changes,
-    says_nothing_is_stored,
 )
-from pipelines.core.simulation.domain.verbs import OP_OF_VERB, READS, op_of
+from pipelines.core.simulation.domain.verbs import OP_OF_VERB, READS
+from pipelines.core.tools.tool_annotations import ToolAnnotations
 
 Side: TypeAlias = Literal["read", "write", "unclear"]
 NameKind: TypeAlias = Literal[
@@ -48,78 +48,38 @@ _PARTICULARS = word_set(
     "target targets "
     "date dates time times amount amounts size grade type types code codes name names number reason reasons"
 )
-_NEVER_MADE = word_set("status state history total count overview timeline")  # launch_status
+TELLS_OF_CHANGES = word_set("history overview timeline")  # swap_history: nobody swaps what has been
+_NEVER_MADE = TELLS_OF_CHANGES | word_set("status state total count")  # launch_status; but update_status
 _QUESTIONS = word_set("is has can does are was should may could must will would did needs")
 
 _ONLY_SHOWN = word_set("preview simulate simulation hypothetical")
 _SUPPOSED = {("dry", "run"), ("what", "if")}
 
-_UNSURE = 0.3
 _DISPUTED = 0.45
 _DOUBTED = 0.6  # a read by what its description says, if that is no order to do something
-_BY_KINDS: dict[NameKind, dict[ClaimKind, Decision]] = {
-    "reads": {
-        "reads": Decision("read", 0.97),
-        "names": Decision("read", 0.95),
-        "nothing": Decision("read", 0.9),
-        "turns_out": Decision("read", 0.8),
-        "acts": Decision("read", 0.8),
-        "vague": Decision("read", 0.7),
-        "writes": Decision("unclear", 0.4),
-    },
-    "asks_about": {
-        "reads": Decision("read", 0.97),
-        "names": Decision("read", 0.95),
-        "nothing": Decision("read", 0.9),
-        "turns_out": Decision("read", 0.7),
-        "acts": Decision("read", 0.6),
-        "vague": Decision("read", 0.6),
-        "writes": Decision("unclear", 0.4),
-    },
-    "names": {
-        "reads": Decision("read", 0.95),
-        "names": Decision("read", 0.92),
-        "nothing": Decision("read", 0.7),
-        "turns_out": Decision("unclear", _UNSURE),
-        "acts": Decision("unclear", _UNSURE),  # the world may know its outcome
-        "vague": Decision("unclear", _UNSURE),
-        "writes": Decision("write", 0.85, takes_description=True),
-    },
-    "may_write": {
-        "reads": Decision("read", 0.85),
-        "names": Decision("read", 0.75),
-        "nothing": Decision("write", 0.75),
-        "turns_out": Decision("write", 0.8),
-        "acts": Decision("write", 0.8),
-        "vague": Decision("unclear", _UNSURE),
-        "writes": Decision("write", 0.92),
-    },
-    "writes": {
-        "reads": Decision("unclear", 0.4),
-        "names": Decision("write", 0.7),
-        "nothing": Decision("write", 0.85),
-        "turns_out": Decision("write", 0.9),
-        "acts": Decision("write", 0.9),
-        "vague": Decision("write", 0.7),
-        "writes": Decision("write", 0.97),
-    },
-    "vague": {
-        "reads": Decision("read", 0.8),
-        "names": Decision("unclear", _UNSURE),
-        "nothing": Decision("unclear", _UNSURE),
-        "turns_out": Decision("unclear", _UNSURE),
-        "acts": Decision("unclear", _UNSURE),
-        "vague": Decision("unclear", _UNSURE),
-        "writes": Decision("write", 0.7, takes_description=True),
-    },
+#: By what the name says (each row), and by what the description does (each column): the side, how sure it is,
+#: and `*` where the description's verb is the one that says what happens.
+_CLAIMS: tuple[ClaimKind, ...] = ("reads", "names", "nothing", "turns_out", "acts", "vague", "writes")
+_BY_KINDS: dict[NameKind, str] = {
+    "reads": "read .97,   read .95,    read .9,     read .8,     read .8,     read .7,     unclear .4",
+    "asks_about": "read .97,   read .95,    read .9,     read .7,     read .6,     read .6,     unclear .4",
+    "names": "read .95,   read .92,    read .7,     unclear .3,  unclear .3,  unclear .3,  write .85*",
+    "may_write": "read .85,   read .75,    write .75,   write .8,    write .8,    unclear .3,  write .92",
+    "writes": "unclear .4, write .7,    write .85,   write .9,    write .9,    write .7,    write .97",
+    "vague": "read .8,    unclear .3,  unclear .3,  unclear .3,  unclear .3,  unclear .3,  write .7*",
 }
 
 
-def name_kind(words: Sequence[str], verb_at: int | None, things: Collection[str] = ()) -> NameKind:
-    """What the words of a name alone say; `verb_at` is where a verb was found among them.
+def _decision(kind: NameKind, claim: ClaimKind) -> Decision:
+    side, sureness = _BY_KINDS[kind].split(",")[_CLAIMS.index(claim)].split()
+    return Decision(_SIDES[side], float(sureness.rstrip("*")), sureness.endswith("*"))
 
-    `things` are nouns of the other tools: where there are orders, order_line is one of theirs.
-    """
+
+_SIDES: dict[str, Side] = {"read": "read", "write": "write", "unclear": "unclear"}
+
+
+def name_kind(words: Sequence[str], verb_at: int | None) -> NameKind:
+    """What the words of a name alone say; `verb_at` is where a verb was found among them."""
     if (words[0] in _QUESTIONS and len(words) > 1) or says_what_would_be(words):
         return "reads"
     if words[0] in VAGUE:
@@ -132,15 +92,13 @@ def name_kind(words: Sequence[str], verb_at: int | None, things: Collection[str]
     if OP_OF_VERB[verb] in READS:
         return "reads" if verb_at == 0 or verb not in OFTEN_NOUNS else "asks_about"
     if verb not in LEADING_NOUNS and (verb_at == 0 or verb not in OFTEN_NOUNS):
-        is_asked = (
-            OP_OF_VERB[verb] in ("create", "transition") and after and singular(after[-1]) in _NEVER_MADE
-        )
-        return "asks_about" if is_asked else "writes"
+        never = _NEVER_MADE if OP_OF_VERB[verb] in ("create", "transition") else TELLS_OF_CHANGES
+        return "asks_about" if after and singular(after[-1]) in never else "writes"
     if verb_at > 0 and verb in ADJECTIVES and is_plural(words[verb_at - 1]):  # tariffs_open
         return "names"
     if after and after[-1] in _TOLD:
         return "asks_about"
-    if after and (verb_at > 0 or verb in things):
+    if after and (verb_at > 0):
         return "names"
     return "names" if verb_at > 0 and verb not in ADJECTIVES else "may_write"  # invoice_void, lease_end
 
@@ -154,31 +112,15 @@ def is_told(words: Sequence[str]) -> bool:
     return len(words) > 1 and (words[-1] in _TOLD or singular(words[-1]) in _TOLD)
 
 
-def names_itself(description: str, word: str | None) -> bool:
-    """deed_register, "The register of deeds": what may be a verb is a thing here."""
-    words = tokens(description[:200].lower())
-    return len(words) > 2 and words[0] in ARTICLES and words[1] == word and words[2] in ("of", "with", "for")
-
-
 def names_particulars(words: Sequence[str]) -> bool:
     return len(words) > 1 and words[-1] in _PARTICULARS
 
 
 def decide(
-    kind: NameKind,
-    claim: Claim,
-    description: str | None,
-    *,
-    is_noun: bool,
-    verb: str | None = None,
-    objects: Sequence[str] = (),
-    gives: bool = False,
+    kind: NameKind, claim: Claim, description: str | None, *, is_noun: bool, verb: str | None
 ) -> Decision:
-    """Both together. That nothing is changed is believed wherever the name does not say otherwise; that
-    nothing is stored, always. `gives`: the caller has to give more than ids."""
-    decision = _BY_KINDS[kind][claim.kind]
-    if kind == "names" and claim.kind == "names" and verb is not None and _may_be_done(description, verb):
-        return Decision("unclear", _UNSURE)
+    """Both together. That nothing is changed is always believed."""
+    decision = _decision(kind, claim.kind)
     if kind == "writes" and claim.kind == "reads" and claim.verb in TELLING & DOING:
         return Decision("write", 0.7)  # rename_route, "Gives a route another name."
     if kind == "may_write" and claim.kind == "reads" and claim.verb in TELLING & DOING:
@@ -187,40 +129,27 @@ def decide(
         decision = decision._replace(sureness=min(decision.sureness, _DOUBTED))
     if is_noun and kind == "may_write" and claim.kind == "nothing":  # open_tickets, start_date
         return Decision("read", 0.7)
-    if decision.side != "read" and says_nothing_changes(description) and claim.kind != "writes":
-        return Decision("read", 0.85)
-    if decision.side != "read" and says_nothing_is_stored(description):
+    if decision.side != "read" and says_nothing_changes(description):
         return Decision("read", 0.85)
     if decision.side == "unclear" and claim.kind == "reads" and claim.verb in QUESTIONS:
         return Decision("read", 0.75)  # split_fee, "How the fee is divided": it is an answer
     if kind == "writes" and claim.kind == "names" and not _names_the_deed(description, verb or ""):
-        return _OF_A_THING  # invite_link, "The link with which …": nothing in it says that anything is done
+        return Decision("unclear", 0.4)  # invite_link, "The link with which …": nothing says that it is done
     gives_back = claim.kind == "reads" and claim.verb not in ("list", "show", "count", "search", "find")
     if kind == "writes" and gives_back and _tells_of_a_result(description):
         return Decision("write", 0.8)
     return decision
 
 
-def _may_be_done(description: str | None, word: str) -> bool:
-    """dispose_sample, "Dispose of a sample.": the first word of both, which is listed as no noun."""
-    words = tokens((description or "")[:200].lower())
-    is_listed = word in _TOLD | _PARTICULARS or is_plural(word)
-    return words[:2] == (word, "of") and words[2:3] in (("a",), ("an",), ("the",)) and not is_listed
-
-
-_OF_A_THING = Decision("unclear", 0.4)
 _HEAD_ENDS = word_set("of with which that who whose for by to in on from at as between where when")
 
 
 def _names_the_deed(description: str | None, verb: str) -> bool:
     """ "Cancellation of an order", "New booking for a guest": what is done, or made, is named."""
     words = tokens((description or "")[:200])
-    if op_of(words[0]) not in (None, *READS) and not _HEAD_ENDS & {*words[1:2]}:
-        return True  # "Orders tickets for an event" of place_order
     end = next((at for at, word in enumerate(words) if word in _HEAD_ENDS and at), len(words))
-    if words[end - 1] in VALUES:
-        return False  # "Shipping cost by weight"
-    return any(word == "new" or word in all_forms(verb) for word in words[:end])
+    is_thing = words[0] in ARTICLES or is_plural(words[end - 1])
+    return not is_thing or any(word == "new" or word in all_forms(verb) for word in words[:end])
 
 
 _RESULTS = word_set("new updated created changed resulting modified remaining confirmation after once")
@@ -230,3 +159,54 @@ def _tells_of_a_result(description: str | None) -> bool:
     """ "Returns the updated booking": what comes back has just been made or changed."""
     words = (description or "").lower().replace(",", " ").replace(".", " ").split()
     return any(word in _RESULTS for word in words[:10])
+
+
+_CERTAIN = 1.0
+_AGAINST_THE_WORDS = (
+    0.6  # that something is changed is certain; what, only as far as name or description say it
+)
+_UNSAID = 0.4
+
+
+def settled(
+    decision: Decision, hints: ToolAnnotations | None, kind: NameKind, claim: Claim, *, gives: bool
+) -> Decision:
+    """The side by its hints; without any, the one that was decided. A tool that changes something of which
+    no word speaks is unclear, unless it may destroy what is there and is given more than ids: it updates."""
+    if hints is None:
+        return decision
+    if hints.reads_only:
+        return Decision("read", _CERTAIN)
+    if not hints.changes_something:
+        return decision
+    if decision.side == "write":
+        return decision._replace(sureness=_CERTAIN)
+    if kind in ("writes", "may_write"):
+        return Decision("write", _AGAINST_THE_WORDS)
+    if claim.kind == "writes" or (hints.is_destructive and gives):
+        return Decision("write", _AGAINST_THE_WORDS, takes_description=True)
+    return Decision("unclear", _UNSAID)
+
+
+def hint_sentences(hints: ToolAnnotations | None) -> list[str]:
+    """What the definition says, wherever a plan is shown."""
+    return [f"the definition says {said}" for said in _said(hints)] if hints is not None else []
+
+
+def _said(hints: ToolAnnotations) -> Iterator[str]:
+    if hints.reads_only:
+        yield "it only reads (readOnlyHint)"
+    elif hints.reads_only is False:
+        yield "it changes something (readOnlyHint: false)"
+    if hints.is_destructive and not hints.reads_only:
+        yield "it may change or delete what is there (destructiveHint)"
+    elif hints.is_destructive is False and not hints.reads_only:
+        yield "it only adds (destructiveHint: false)"
+    if hints.is_idempotent and not hints.reads_only:
+        yield "the same call again changes nothing more (idempotentHint)"
+    if hints.is_open_world is not None:
+        yield (
+            "it reaches things outside (openWorldHint)"
+            if hints.is_open_world
+            else "it reaches nothing outside (openWorldHint: false)"
+        )

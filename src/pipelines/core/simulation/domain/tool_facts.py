@@ -8,7 +8,6 @@ from pipelines.core.english.verbs import MADE_BY
 from pipelines.core.english.words import is_plural, singular, singulars, tokens
 from pipelines.core.simulation.domain.arguments import ENDS, Argument, ToolLike, arguments_of
 from pipelines.core.simulation.domain.tool_names import (
-    Surroundings,
     ToolName,
     read_tool_name,
     without_generic,
@@ -52,17 +51,17 @@ def facts_of(tools: Sequence[ToolLike], keys: Collection[str] = ()) -> tuple[Too
         tuple(replace(one, is_key=True) if one.name in keys else one for one in arguments_of(tool))
         for tool in tools
     ]
-    around = Surroundings(_shared_prefix(tools), frozenset(_things(tools, given)))
-    return tuple(_facts(tool, arguments, around) for tool, arguments in zip(tools, given, strict=True))
+    prefix = _shared_prefix(tools)
+    return tuple(_facts(tool, arguments, prefix) for tool, arguments in zip(tools, given, strict=True))
 
 
-def _facts(tool: ToolLike, arguments: tuple[Argument, ...], around: Surroundings) -> ToolFacts:
+def _facts(tool: ToolLike, arguments: tuple[Argument, ...], prefix: tuple[str, ...]) -> ToolFacts:
     return ToolFacts(
         tool=tool,
         name=read_tool_name(
             tool.name,
             tool.description or "",
-            around,
+            prefix=prefix,
             gives=any(one.is_required and one.id_noun is None and not one.is_credential for one in arguments),
             picks={singular(one.id_noun[-1]) for one in arguments if one.id_noun},
             moves=_moves(arguments),
@@ -119,11 +118,3 @@ def _shared_prefix(tools: Sequence[ToolLike]) -> tuple[str, ...]:
         if count < _FEWEST or count < _SHARE * len(tools) or word in OP_OF_VERB:
             return shared
         shared = (*shared, word)
-
-
-def _things(tools: Sequence[ToolLike], given: Sequence[tuple[Argument, ...]]) -> Iterator[str]:
-    """Words that follow another in a name, and those of ids: get_message, message_id."""
-    for tool, arguments in zip(tools, given, strict=True):
-        yield from singulars(tokens(tool.name)[1:])
-        for argument in arguments:
-            yield from singulars(argument.id_noun or ())

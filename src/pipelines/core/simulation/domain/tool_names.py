@@ -6,21 +6,20 @@ Only words that any backend may use stand here; nothing is known of any one of t
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from pipelines.core.english.verbs import OFTEN_NOUNS, THINGS, VERB_PAIRS
 from pipelines.core.english.words import is_plural, singular, tokens, word_set
 from pipelines.core.simulation.domain.clauses import QUESTIONS, Claim, claim_of, says_nothing_changes
-from pipelines.core.simulation.domain.hints import settled
 from pipelines.core.simulation.domain.side import (
+    TELLS_OF_CHANGES,
     Decision,
     decide,
     is_told,
     name_kind,
-    names_itself,
     names_particulars,
+    settled,
 )
-from pipelines.core.simulation.domain.verbs import ARITHMETIC, DEED_OF_NOUN, OP_OF_VERB, READS, op_of
+from pipelines.core.simulation.domain.verbs import ARITHMETIC, OP_OF_VERB, READS, op_of
 from pipelines.core.tools.tool_annotations import ToolAnnotations
 
 PREPOSITIONS = word_set("by for from to of in on with into at via as within using between per and or")
@@ -30,7 +29,6 @@ _GENERIC = word_set(
     "object item_details id ids overview register"
 )
 _MOVED = 0.8  # sureness of a change, where what is asked for says so and the words may
-_BEHIND_NOUNS = word_set("due before after since until expiring running low without overdue left now today")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,42 +49,34 @@ class ToolName:
         return self.op in READS
 
 
-class Surroundings(NamedTuple):
-    """What the names of all tools of a set tell about the words of one of them."""
-
-    prefix: tuple[str, ...]  # begins (nearly) all names, and says whose they are: `wms_item`
-    things: frozenset[str]  # nouns elsewhere, in names or ids: then here too
-
-
 def read_tool_name(
     name: str,
     description: str = "",
-    around: Surroundings | None = None,
     *,
+    prefix: tuple[str, ...] = (),
     gives: bool = False,
     picks: Collection[str] = (),
     moves: bool = False,
     hints: ToolAnnotations | None = None,
 ) -> ToolName:
-    """The name taken apart, on the side that its hints say, or that name and description agree on. `gives`:
-    more than ids; `picks`: what its ids are of; `moves`: so much from one to another."""
-    prefix, things = around or ((), frozenset())
+    """The name taken apart, on the side that its hints say, or that name and description agree on. `prefix`:
+    begins (nearly) all names of the set; `gives`: more than ids; `picks`: what its ids are of; `moves`: so
+    much from one to another."""
     words = tokens(name)
     if prefix and words[: len(prefix)] == prefix and len(words) > len(prefix):
         words = words[len(prefix) :]
     words = _merged(words)
     at = _verb_at(words, picks)
-    kind = name_kind(words, at, things)
+    kind = name_kind(words, at)
     is_verb = at is not None and (kind in ("may_write", "writes") or (at == 0 and kind == "names"))
     own = words[at] if at is not None and is_verb else words[0] if at is None else None
     claim = claim_of(description, own, words if at is None else words[at + 1 :])
-    if kind == "asks_about" and at == 0 and claim == ("writes", words[0]):
+    if kind == "asks_about" and claim == ("writes", words[0]) and singular(words[-1]) not in TELLS_OF_CHANGES:
         kind, own = "may_write", words[0]  # record_fee, "Record a fee": both say that it is done
-    if kind == "writes" and claim.kind == "names" and (is_told(words) or names_itself(description, own)):
+    if kind == "writes" and claim.kind == "names" and is_told(words):
         kind = "asks_about"  # shift_roster, "Workers on a shift."
     is_noun = _names_many(words) or names_particulars(words)
-    objects = words[(at or 0) + 1 :]
-    decision = decide(kind, claim, description, is_noun=is_noun, verb=own, objects=objects, gives=gives)
+    decision = decide(kind, claim, description, is_noun=is_noun, verb=own)
     is_moved = (
         moves and kind not in ("reads", "asks_about") and any(op_of(word) == "transfer" for word in words)
     )
@@ -94,7 +84,7 @@ def read_tool_name(
     if is_moved and decision.side == "read" and hints is None and not says_nothing_changes(description):
         # "Transfers money between two accounts": no transfers are listed.
         return replace(_taken_apart("transfer", "transfer", prefix, words), sureness=_MOVED)
-    apart = _on_side(words, at, claim, decision, is_deed=singular(words[-1]) not in picks)
+    apart = _on_side(words, at, claim, decision)
     service = (*prefix, *apart.service)
     return replace(apart, service=service, sureness=decision.sureness)
 
@@ -105,9 +95,7 @@ def _names_many(words: tuple[str, ...]) -> bool:
     return end > 1 and is_plural(words[end - 1])
 
 
-def _on_side(
-    words: tuple[str, ...], at: int | None, claim: Claim, decision: Decision, *, is_deed: bool
-) -> ToolName:
+def _on_side(words: tuple[str, ...], at: int | None, claim: Claim, decision: Decision) -> ToolName:
     own = words[at] if at is not None else None
     if decision.side == "unclear":
         verb = own or words[0]
@@ -118,9 +106,6 @@ def _on_side(
         return _taken_apart(claim.verb if claim.verb and op == told else "get", op, (), words)
     if own is None or decision.takes_description:
         # A verb that no tool is called by ("Puts the member …") sets something.
-        deed = DEED_OF_NOUN.get(words[-1]) if own is None and len(words) > 1 and is_deed else None
-        if deed is not None and _is_same_deed(deed, claim.verb):
-            return _taken_apart(deed, OP_OF_VERB[deed], (), words[:-1])
         verb = claim.verb or words[0]
         rest = words[1:] if words[0] == verb and len(words) > 1 else words
         op = OP_OF_VERB.get(verb, "update")
@@ -129,14 +114,6 @@ def _on_side(
     if not rest and service:  # `invoice.void`, `orders_get`
         service, rest = (), service
     return _taken_apart(own, OP_OF_VERB[own], service, rest)
-
-
-#: Verbs that leave it to their object to say what is done: "Book a payment", "Make a deposit".
-_LIGHT = word_set("make take do have book record enter mark register log post note give put place add set")
-
-
-def _is_same_deed(deed: str, verb: str | None) -> bool:
-    return verb is None or verb == deed or verb in _LIGHT or verb not in OP_OF_VERB
 
 
 def kind_of_tool(name: str) -> str:
@@ -214,10 +191,4 @@ def _taken_apart(verb: str, op: str | None, service: tuple[str, ...], rest: tupl
 
 def without_generic(words: Iterable[str]) -> tuple[str, ...]:
     """The nouns that name a thing: `order details` is about an order, `users without mfa` about users."""
-    kept = tuple(word for word in words if word not in _GENERIC)
-    return kept[: end_of_nouns(kept)]
-
-
-def end_of_nouns(words: Sequence[str]) -> int:
-    """Where what says which of them begins: vaccines_due_before, papers_running_low."""
-    return next((at for at, word in enumerate(words) if word in _BEHIND_NOUNS and at), len(words))
+    return tuple(word for word in words if word not in _GENERIC)

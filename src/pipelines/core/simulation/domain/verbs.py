@@ -1,8 +1,7 @@
 """What verbs ask of a backend, as data."""
 
-from pipelines.core.english.inflection import action_nouns
 from pipelines.core.english.verbs import LEADING_NOUNS
-from pipelines.core.english.words import plural, word_set
+from pipelines.core.english.words import word_set
 
 # What a verb asks of a backend. Reads first, then what changes something.
 _VERBS_BY_OP = {
@@ -65,15 +64,6 @@ OP_OF_VERB = {
     # A reorder and a remake are things; nobody speaks of an unbook.
     if prefix == "un" or verb not in LEADING_NOUNS | {"make"}
 } | _PLAIN
-
-
-#: What a change is called where a name ends in it: invoice_payment, appointment_cancellation.
-DEED_OF_NOUN = {
-    noun: verb
-    for verb, op in reversed(_PLAIN.items())
-    if op not in READS
-    for noun in action_nouns(verb) - {verb, plural(verb)}
-}
 
 
 def op_of(word: str) -> str | None:

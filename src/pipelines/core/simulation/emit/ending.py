@@ -22,7 +22,7 @@ def failure(w: Writer, told: steps.Failure, rule: str | None) -> None:
 
 def reply(w: Writer, status: int, body: Formula, rule: str | None) -> None:
     name_rule(w, rule)
-    w.add(nodes.give(nodes.pair(w.constant(status), _left(w, body.tree))))
+    w.add(nodes.give(nodes.pair(w.constant(status), _left_value(w, body.tree))))
 
 
 def name_rule(w: Writer, rule: str | None) -> None:
@@ -31,7 +31,7 @@ def name_rule(w: Writer, rule: str | None) -> None:
         w.add(nodes.set_attribute(w.call, "rule", w.constant(rule)))
 
 
-def _left(w: Writer, tree: ast.expr) -> ast.expr:
+def _left_value(w: Writer, tree: ast.expr) -> ast.expr:
     variable = w.scope.get(tree.id) if isinstance(tree, ast.Name) else None
     if variable is None or variable.bare is None:
         return nodes.call(w.function(leave), w.value(tree), w.call)

@@ -139,11 +139,6 @@ def compare(left: ast.expr, operator: str, right: ast.expr) -> ast.expr:
     return _Compare(left=left, ops=[_OPERATORS[operator]], comparators=[right])
 
 
-def between(left: ast.expr, operators: tuple[str, str], middle: ast.expr, right: ast.expr) -> ast.expr:
-    first, second = operators
-    return _Compare(left=left, ops=[_OPERATORS[first], _OPERATORS[second]], comparators=[middle, right])
-
-
 def either(test: ast.expr, then: ast.expr, otherwise: ast.expr) -> ast.expr:
     return _IfExp(test=test, body=then, orelse=otherwise)
 

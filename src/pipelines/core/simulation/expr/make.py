@@ -4,8 +4,6 @@ A draft of a plan is a plan in which expressions are nodes; `plan_text` writes i
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields as fields_of
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 from pipelines.core.simulation.expr import nodes as n
@@ -105,7 +103,7 @@ def each_of(result: n.Expr, name: str, source: n.Expr, *tests: n.Expr) -> n.Expr
 
 def format_of(*parts: str | n.Expr) -> n.Format:
     """A text with values in it: `format_of("order ", path("order", "id"), " is gone")`."""
-    return n.Format(tuple(part if isinstance(part, str) else n.Shown(part) for part in parts))
+    return n.Format(tuple(part if isinstance(part, str) else n.FormattedValue(part) for part in parts))
 
 
 class Message(n.Format):
@@ -128,22 +126,6 @@ def expressions_in(draft: Draft) -> Iterator[n.Expr]:
     elif isinstance(draft, (list, tuple)):
         for part in draft:
             yield from expressions_in(part)
-
-
-def put_in(draft: Draft, old: n.Expr, new: n.Expr) -> Draft:
-    """The draft with another expression wherever this one stands."""
-    if draft == old:
-        return new
-    if isinstance(draft, n.Expr):
-        return replace(
-            draft, **{one.name: put_in(getattr(draft, one.name), old, new) for one in fields_of(draft)}
-        )
-    if isinstance(draft, Mapping):
-        return {put_in(key, old, new): put_in(part, old, new) for key, part in draft.items()}
-    if isinstance(draft, (list, tuple)):
-        parts = [put_in(part, old, new) for part in draft]
-        return type(draft)(*parts) if hasattr(draft, "_fields") else type(draft)(parts)
-    return draft
 
 
 def plan_text(draft: Draft) -> Json:

@@ -200,7 +200,7 @@ class MappingOf(Expr):
     entries: tuple[Entry, ...]
 
 
-class Shown(NamedTuple):
+class FormattedValue(NamedTuple):
     """A value inside a text; `spec` is `.2f` or `,.2f`, or empty."""
 
     value: Expr
@@ -211,7 +211,7 @@ class Shown(NamedTuple):
 class Format(Expr):
     """A text with values in it."""
 
-    parts: tuple[str | Shown, ...]
+    parts: tuple[str | FormattedValue, ...]
 
 
 def path_of(expr: Expr) -> Path | None:

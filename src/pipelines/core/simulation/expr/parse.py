@@ -113,14 +113,14 @@ def _targets(tree: ast.expr) -> tuple[str, ...]:
 
 
 def _format(tree: ast.JoinedStr) -> n.Expr:
-    parts: list[str | n.Shown] = []
+    parts: list[str | n.FormattedValue] = []
     for part in tree.values:
         if isinstance(part, ast.Constant):
             parts.append(str(part.value))
         elif isinstance(part, ast.FormattedValue):
             if part.conversion != -1:
                 raise BadExpression(Complaint("`!r` and the like are not part of the language", "write {x}"))
-            parts.append(n.Shown(from_tree(part.value), _spec(part.format_spec)))
+            parts.append(n.FormattedValue(from_tree(part.value), _spec(part.format_spec)))
     return n.Format(tuple(parts))
 
 

@@ -129,12 +129,12 @@ def _failure(part: Json) -> Draft:
 def _message(text: Json) -> Draft:
     if not isinstance(text, str):
         return text
-    parts: list[str | n.Shown] = []
+    parts: list[str | n.FormattedValue] = []
     try:
         for literal, code in template_parts(text):
             parts += [literal.replace("{{", "{").replace("}}", "}")] if literal else []
             shown = parse(code) if code is not None else n.Format(())
-            parts += shown.parts if isinstance(shown, n.Format) else [n.Shown(shown)]
+            parts += shown.parts if isinstance(shown, n.Format) else [n.FormattedValue(shown)]
     except BadExpression:
         return text
     found = m.Message(tuple(parts))

@@ -32,13 +32,13 @@ def template(expr: n.Expr) -> str:
     return "".join(_in_template(part) for part in parts)
 
 
-def _plain_or_shown(expr: n.Expr) -> str | n.Shown:
+def _plain_or_shown(expr: n.Expr) -> str | n.FormattedValue:
     if isinstance(expr, n.Constant) and isinstance(expr.value, str):
         return expr.value
-    return n.Shown(expr)
+    return n.FormattedValue(expr)
 
 
-def _in_template(part: str | n.Shown) -> str:
+def _in_template(part: str | n.FormattedValue) -> str:
     if isinstance(part, str):
         return part.replace("{", "{{").replace("}", "}}")
     code = written(part.value)
@@ -140,7 +140,7 @@ def _mapping(expr: n.MappingOf) -> str:
 
 def _format(expr: n.Format) -> str:
     """Python 3.11 allows neither the quotes of the text nor a backslash in a value within it."""
-    shown = [_in_template(part) for part in expr.parts if isinstance(part, n.Shown)]
+    shown = [_in_template(part) for part in expr.parts if isinstance(part, n.FormattedValue)]
     quote = next((one for one in ("'", '"', '"""') if not any(one in part for part in shown)), "'''")
     if any("\\" in part for part in shown):
         return " + ".join(
@@ -149,13 +149,13 @@ def _format(expr: n.Format) -> str:
     return f"f{quote}{''.join(_in_format(part, quote) for part in expr.parts)}{quote}"
 
 
-def _in_format(part: str | n.Shown, quote: str) -> str:
-    if isinstance(part, n.Shown):
+def _in_format(part: str | n.FormattedValue, quote: str) -> str:
+    if isinstance(part, n.FormattedValue):
         return _in_template(part)
     return "".join(map(_escaped, _in_template(part))).replace('"', '\\"' if quote[0] == '"' else '"')
 
 
-def _text(part: n.Shown) -> str:
+def _text(part: n.FormattedValue) -> str:
     return f"str({written(part.value)})"
 
 

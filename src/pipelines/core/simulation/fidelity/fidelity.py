@@ -247,7 +247,7 @@ def _mismatch(task: str, number: int, call: RecordedCall, reply: SimulatedReply 
     }
     mine, theirs = dict(_paths(simulated)), dict(_paths(recorded))
     differences = tuple(
-        f"{path}: {_shown(theirs, path)} recorded, {_shown(mine, path)} simulated"
+        f"{path}: {_value_text(theirs, path)} recorded, {_value_text(mine, path)} simulated"
         for path in different_paths(recorded, simulated)[:SHOWN_DIFFERENCES]
     )
     return Mismatch(
@@ -260,7 +260,7 @@ def _mismatch(task: str, number: int, call: RecordedCall, reply: SimulatedReply 
     )
 
 
-def _shown(values: Mapping[str, Json], path: str) -> str:
+def _value_text(values: Mapping[str, Json], path: str) -> str:
     return repr(values[path])[:80] if path in values else "nothing"
 
 

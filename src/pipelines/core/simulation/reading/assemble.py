@@ -1,46 +1,43 @@
 """Which family answers a tool, and the plan it gives: those that may, in order, for each kind of verb."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import dataclass
 
-from pipelines.core.english.inflection import all_forms
-from pipelines.core.english.words import singular, tokens, word_set
+from pipelines.core.english.words import word_set
 from pipelines.core.ledger.ledger import World
 from pipelines.core.ledger.ledger_schema import LedgerSchema
 from pipelines.core.simulation.domain.arguments import ToolLike
-from pipelines.core.simulation.domain.clauses import claim_of, says_nothing_changes
 from pipelines.core.simulation.domain.naming import with_names
-from pipelines.core.simulation.domain.shapes import Survey, find_field, survey
-from pipelines.core.simulation.expr.make import arg, constant, is_equal, plan_text
+from pipelines.core.simulation.domain.shapes import Survey, survey
+from pipelines.core.simulation.expr.make import constant, plan_text
 from pipelines.core.simulation.reading.amounts import read_amount, read_told_amount, read_transfer
-from pipelines.core.simulation.reading.bound_names import with_plan_names
 from pipelines.core.simulation.reading.check import read_check
 from pipelines.core.simulation.reading.computing import read_computing
 from pipelines.core.simulation.reading.create import read_create, read_made, read_recorded
 from pipelines.core.simulation.reading.delete import read_delete
-from pipelines.core.simulation.reading.filters import field_for
 from pipelines.core.simulation.reading.grounds import Grounds, effects_of, grounds_of, is_doubtful
 from pipelines.core.simulation.reading.listing import read_listing
-from pipelines.core.simulation.reading.lookup import is_only_spoken_of, read_lookup, read_outside, refuse
+from pipelines.core.simulation.reading.lookup import read_lookup, read_outside, refuse
 from pipelines.core.simulation.reading.membership import read_listed, read_membership
 from pipelines.core.simulation.reading.notify import read_handoff, read_told
-from pipelines.core.simulation.reading.nouns import with_spoken_nouns
+from pipelines.core.simulation.reading.records import is_only_spoken_of
 from pipelines.core.simulation.reading.session import read_session
 from pipelines.core.simulation.reading.states import change_of
-from pipelines.core.simulation.reading.steps import Drafted, Step, dot, find_one, name_for, refusal, require
+from pipelines.core.simulation.reading.steps import (
+    Drafted,
+    Step,
+    with_plan_names,
+)
+from pipelines.core.simulation.reading.targets import with_spoken_nouns
 from pipelines.core.simulation.reading.tool_reading import Reading, read_tool
 from pipelines.core.simulation.reading.totals import read_total
 from pipelines.core.simulation.reading.transition import (
     read_decided,
     read_evident,
-    read_stated,
     read_transition,
 )
 from pipelines.core.simulation.reading.unclear import read_unclear
 from pipelines.core.simulation.reading.update import (
-    read_changed_fields,
-    read_linked,
     read_spoken_field,
     read_update,
 )
@@ -86,7 +83,7 @@ def read_plan(
     if is_doubtful(reading, drafted.steps):
         family, drafted = read_unclear, read_unclear(reading)
     others = [] if family is read_unclear else _others(reading, asked, family, drafted)
-    body = [*_credentials(reading), *drafted.steps]
+    body = drafted.steps
     grounds = grounds_of(reading, drafted, body, _name(family), others)
     disputed = tuple(f"it may be meant otherwise: {one}" for one in grounds.fits_too)
     notes = (*drafted.notes, *grounds.open_ends, *disputed)
@@ -127,40 +124,15 @@ def families(reading: Reading) -> Sequence[Family]:
         first = (_thought, read_session, read_computing, read_total, read_check, _computed)
         return (*first, *last, read_outside)
     if name.op is None:
-        return (read_handoff, read_computing, _agreed, read_evident, read_unclear)
-    if name.op in ("transition", "update") and _speaks_of_a_new_one(reading):
-        return (*_WRITES["create"], read_unclear)
+        return (read_handoff, read_computing, read_evident, read_unclear)
     known: tuple[Family, ...] = (_known_effect,) if name.op in ("delete", "withdraw") else ()
     # pay_bill(bill_id, amount): what is given may not be all.
     own = (*_WRITES[name.op], *known) if _has_amount(reading) else (*known, *_WRITES[name.op])
     return (read_handoff, read_transfer, read_computing, *own, read_unclear)
 
 
-def _speaks_of_a_new_one(reading: Reading) -> bool:
-    """ "Take on a new client": of a thing that no id picks, with what such things have."""
-    words, table = tokens(reading.said.summary.lower()), reading.collection
-    if table is None or table.form != "table" or any(one.id_noun for one in reading.arguments):
-        return False
-    names = {noun[-1] for noun in (table.words, *table.called)}
-    needed = [one for one in reading.arguments if one.is_required]
-    is_new = any(one == "new" and singular(other) in names for one, other in pairwise(words))
-    return is_new and bool(needed) and all(field_for(one, table) is not None for one in needed)
-
-
 def _has_amount(reading: Reading) -> bool:
     return any(one.kind == "number" and one.id_noun is None for one in reading.arguments)
-
-
-def _agreed(reading: Reading) -> Drafted | None:
-    """A verb that nobody listed: where name and description both say it, what the records keep says what it
-    does (`join_team`, "A player joins a team")."""
-    said = claim_of(reading.tool.description, reading.name.verb, tokens(reading.tool.name))
-    if said.kind not in ("writes", "turns_out", "acts") or says_nothing_changes(reading.tool.description):
-        return None
-    if not all_forms(reading.name.verb) & {*tokens((reading.tool.description or "").lower())}:
-        return None
-    found = read_listed(reading) or read_amount(reading)
-    return replace(found, confidence=0.6) if found is not None else None
 
 
 def _known_effect(reading: Reading) -> Drafted | None:
@@ -168,15 +140,6 @@ def _known_effect(reading: Reading) -> Drafted | None:
     about = reading.subject
     change = change_of(reading, about.collection) if about and about.collection.form == "table" else None
     return read_transition(reading) if change is not None and change.is_known else None
-
-
-_STARTS = word_set("start begin open launch deploy publish issue initiate submit schedule post activate")
-
-
-def _started(reading: Reading) -> Drafted | None:
-    """`start_server(server_id)`: of a thing that is there already, a change of state; else it is made."""
-    is_there = reading.name.verb in _STARTS and reading.picks_own()
-    return read_transition(reading) if is_there else None
 
 
 def _withdrawn(reading: Reading) -> Drafted | None:
@@ -196,12 +159,12 @@ def _undeclared(reading: Reading) -> Drafted | None:
 
 _WRITES: dict[str, tuple[Family, ...]] = {
     "create": (
-        *(read_membership, _started, read_told_amount, read_made, read_spoken_field, read_amount),
-        *(_known_effect, read_evident, read_linked, read_create, _undeclared),
+        *(read_membership, read_told_amount, read_made, read_spoken_field, read_amount),
+        *(_known_effect, read_evident, read_create, _undeclared),
     ),
     "notify": (read_made, _sent_to, read_told, read_create, _undeclared),
     "update": (
-        *(read_listed, read_amount, read_recorded, read_stated, read_decided, read_changed_fields),
+        *(read_listed, read_amount, read_recorded, read_decided),
         *(read_evident, read_update),
     ),
     "delete": (read_membership, read_delete, _undeclared),
@@ -228,15 +191,3 @@ def _computed(reading: Reading) -> Drafted | None:
     about = reading.subject
     is_kept = about is not None and not is_only_spoken_of(about.collection)
     return read_outside(reading) if reading.name.op == "compute" and not is_kept else None
-
-
-def _credentials(reading: Reading) -> list[Step]:
-    """A token or key that the service keeps must be the one given."""
-    service = reading.service
-    if service is None:
-        return []
-    holder = name_for(service.entity_type)
-    kept = [(one, name) for one in reading.credentials if (name := find_field(service.fields, one.name))]
-    wrong = refusal("wrong_credentials", "The credentials are not valid", 401)
-    checks = [require(is_equal(dot(holder, name), arg(one.name)), wrong) for one, name in kept]
-    return [find_one(holder, service.entity_type, constant(service.id)), *checks] if checks else []

@@ -4,10 +4,9 @@ or is in the state, or has the switch on, that the words ask about (`is_frozen(a
 from pipelines.core.english.inflection import participle
 from pipelines.core.english.words import tokens, word_set
 from pipelines.core.simulation.expr.make import NULL, all_of
-from pipelines.core.simulation.reading.filters import condition_of, field_for
+from pipelines.core.simulation.reading.filters import condition_of, field_for, stated_in
 from pipelines.core.simulation.reading.records import others_of, record_of
 from pipelines.core.simulation.reading.replies import Source, properties_of, reply
-from pipelines.core.simulation.reading.restrictions import stated_in
 from pipelines.core.simulation.reading.steps import Drafted
 from pipelines.core.simulation.reading.tool_reading import Reading
 

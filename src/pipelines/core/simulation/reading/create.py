@@ -9,7 +9,6 @@ from pipelines.core.english.words import article, joined, singular, singulars, t
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.fields import find_field
 from pipelines.core.simulation.domain.references import noun_of_id
-from pipelines.core.simulation.domain.roles import status_path
 from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton, empty_table
 from pipelines.core.simulation.expr.make import (
     Draft,
@@ -17,16 +16,13 @@ from pipelines.core.simulation.expr.make import (
     arithmetic,
     call,
     constant,
-    entity,
     is_given,
-    is_null,
     listed,
-    message,
 )
 from pipelines.core.simulation.expr.nodes import Constant, Expr, Item, Name
-from pipelines.core.simulation.reading.asked import is_spoken_of
 from pipelines.core.simulation.reading.filters import field_for
-from pipelines.core.simulation.reading.records import noun_of, source_of
+from pipelines.core.simulation.reading.listing import is_spoken_of
+from pipelines.core.simulation.reading.records import counter_for, creation_times, noun_of, source_of
 from pipelines.core.simulation.reading.replies import as_expression, properties_of, reply
 from pipelines.core.simulation.reading.session import current_user
 from pipelines.core.simulation.reading.states import initial_state, status_of
@@ -41,10 +37,8 @@ from pipelines.core.simulation.reading.steps import (
     refusal,
     require,
 )
-from pipelines.core.simulation.reading.targets import best_collection, subject_of
+from pipelines.core.simulation.reading.targets import best_collection
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.transition import allowed_values
-from pipelines.core.simulation.reading.writing import counter_for, creation_times
 
 _OWNERS = ("created_by", "owner", "user", "username", "user_id", "author", "sender", "sender_id")
 
@@ -57,7 +51,6 @@ class _Home:
     service: Singleton | None  # keeps the collection, or its counters
     counter: str | None  # gives the next id
     counts: tuple[str, ...]  # fields that count such records
-    own_id: Expr | None  # the caller says which id the new one gets
     by_fields: bool = False  # found by what is given, not by any name
 
     @property
@@ -106,13 +99,12 @@ def read_create(reading: Reading, into: Collection | None = None) -> Drafted | N
         return None
     if _says_nothing(reading, home):
         return None
-    references, known = _references(reading, home)
     attrs = _attributes(reading, home)
-    steps: list[Step] = [*allowed_values(reading.arguments), *_service_found(reading, home), *known]
+    steps: list[Step] = [*_service_found(reading, home), *_references(reading, home)]
     user = current_user(reading)
     if user is not None and user in attrs.values():  # it belongs to whoever is signed in: somebody must be
         steps.append(require(is_given(user), refusal("not_logged_in", "Nobody is logged in", 401)))
-    steps += [*_kept(home, attrs), *_counted(home), *_linked(home, references)]
+    steps += [*_kept(home, attrs), *_counted(home)]
     steps.append({"return": _reply(reading, home)})
     new = [f"`{name}`" for name in attrs if name not in home.collection.fields]
     is_new = home.collection.is_empty or not home.collection.fields
@@ -131,10 +123,9 @@ def read_create(reading: Reading, into: Collection | None = None) -> Drafted | N
 def _home(reading: Reading) -> _Home | None:
     thing = reading.thing or (singular(reading.name.verb),)
     table = best_collection(thing, reading.known, reading.service)
-    if table is not None and _own_id(reading, table) is not None:
-        return _home_in(reading, table)
     made = MADE_BY.get(reading.name.verb)
-    if made is not None and (table is None or table.is_empty or _is_given(reading, table)):
+    about = reading.subject.collection if reading.subject is not None else None
+    if made is not None and (table is None or table.is_empty or table == about):
         thing = (made,)  # reserve_book(book_id) makes a reservation, not a book
         table = best_collection(thing, reading.known, reading.service)
     if table is not None and ((not table.of_records and not table.is_empty) or table.in_each):
@@ -154,35 +145,12 @@ def _home_in(reading: Reading, collection: Collection) -> _Home:
     own = (one for one in reading.known.singletons if f"{kind}_".startswith(f"{one.entity_type}_"))
     service = next(own, reading.service)  # shop keeps shop_orders
     counted = counter_for(noun_of(collection), service)
-    given = _own_id(reading, collection)
     return _Home(
         collection=collection,
         service=service,
         counter=counted[0] if counted and counted[1] else None,
         counts=(counted[0],) if counted and not counted[1] else (),
-        own_id=arg(given.name) if given is not None else None,
     )
-
-
-def _own_id(reading: Reading, collection: Collection) -> Argument | None:
-    """`register_cow(ear_tag, name, born)`: the id of the new one, given with most of what such have."""
-    if collection.is_empty or collection.form != "table" or reading.name.op != "create":
-        return None
-    needed = [one for one in reading.arguments if one.is_required]
-    own = [
-        one
-        for one in needed
-        if one.is_scalar
-        and one.id_noun
-        and find_field(collection.fields, one.name) in (None, collection.id_field)
-        and best_collection(one.id_noun, reading.known, reading.service) == collection
-    ]
-    others = [field_for(one, collection) for one in needed if one not in own]
-    aside = (collection.id_field, *(status_path(collection.fields) or ())[:1])
-    plain = [one for name, one in collection.fields.items() if name not in aside and one.keeps is None]
-    usual = [one for one in plain if "null" not in one.kinds]
-    is_whole = None not in others and len(others) >= 2 and len(others) * 2 >= len(usual)
-    return own[0] if len(own) == 1 and is_whole else None
 
 
 def _is_likely(reading: Reading, collection: Collection) -> bool:
@@ -220,7 +188,7 @@ def _takes(table: Collection, given: Sequence[Argument]) -> bool:
 
 def _is_there_already(reading: Reading, collection: Collection) -> bool:
     """`notify_client(client_id, message)` makes no client: the one whose id is given is there."""
-    if collection.is_empty or collection.form != "table" or _own_id(reading, collection):
+    if collection.is_empty or collection.form != "table":
         return False
     own = [one for one in reading.arguments if one.is_required and one.id_noun and one.is_scalar]
     named = [find_field(collection.fields, one.name) for one in own]
@@ -252,12 +220,6 @@ def _says_nothing(reading: Reading, home: _Home) -> bool:
     return bool(opaque) and all(one in opaque for one in plain)
 
 
-def _is_given(reading: Reading, collection: Collection) -> bool:
-    """`book_room(room_no, …)`: the room is there already."""
-    found = (subject_of(reading.name, [one], reading.known, reading.service) for one in reading.arguments)
-    return any(one is not None and one.collection == collection for one in found)
-
-
 # -- what it is made of
 
 
@@ -268,10 +230,9 @@ def _service_found(reading: Reading, home: _Home) -> list[Step]:
     return [find_one(name_for(home.service.entity_type), home.service.entity_type, constant(home.service.id))]
 
 
-def _references(reading: Reading, home: _Home) -> tuple[list[tuple[str, Collection]], list[Step]]:
+def _references(reading: Reading, home: _Home) -> list[Step]:
     """Ids of other things in the arguments: they must exist."""
-    found: list[tuple[str, Collection]] = []
-    steps: list[Step] = []
+    steps: dict[str, Step] = {}
     kept = {link.path: link.entity_type for link in home.collection.links}
     for argument in reading.arguments:
         if not argument.is_scalar or not argument.is_required:
@@ -285,10 +246,9 @@ def _references(reading: Reading, home: _Home) -> tuple[list[tuple[str, Collecti
         # The manager of a new employee is another employee.
         is_own = find_field(home.collection.fields, argument.name) in (None, home.collection.id_field)
         bound = name_for(noun_of(other), avoid=(home.noun,))
-        if not (other == home.collection and is_own) and all(bound != known for known, _ in found):
-            found.append((bound, other))
-            steps.append(find_reference(bound, other.entity_type, arg(argument.name)))
-    return found, steps
+        if not (other == home.collection and is_own):
+            steps.setdefault(bound, find_reference(bound, other.entity_type, arg(argument.name)))
+    return [*steps.values()]
 
 
 def _attributes(reading: Reading, home: _Home) -> dict[str, Draft]:
@@ -302,15 +262,13 @@ def _attributes(reading: Reading, home: _Home) -> dict[str, Draft]:
     for argument in reading.arguments:
         path = field_for(argument, collection)
         name = path[0] if path is not None and len(path) == 1 else argument.name
-        if name != collection.id_field and arg(argument.name) != home.own_id:
+        if name != collection.id_field:
             attrs[name] = _given(argument)
     started = _beginnings(reading, home)
     return attrs | {name: value for name, value in started.items() if name not in attrs}
 
 
 def _new_id(home: _Home) -> Expr:
-    if home.own_id is not None:
-        return home.own_id
     if home.is_table:
         return call("new_id", constant(home.collection.entity_type))
     kept, id = home.kept_at, dot("one", home.id_field)
@@ -377,10 +335,6 @@ def _kept(home: _Home, attrs: dict[str, Draft]) -> list[Step]:
     if home.counter is not None or collection.id_field is not None:
         added["id"] = call("str", as_expression(attrs.get(home.id_field)))
     steps: list[Step] = [{"add": added}]
-    if home.own_id is not None:
-        added["id"] = call("str", home.own_id)
-        taken = refusal(f"{noun}_exists", message("There is already one with ", home.own_id))
-        steps.insert(0, require(is_null(entity(collection.entity_type, home.own_id)), taken))
     if collection.placeholder is not None and home.service is not None:
         kept = dot(name_for(home.service.entity_type), *collection.placeholder[2])
         steps.insert(0, {"unset": [kept]})
@@ -393,18 +347,6 @@ def _counted(home: _Home) -> list[Step]:
         return []
     places = [dot(name_for(home.service.entity_type), name) for name in counters]
     return [{"set": {place: _one_more(place) for place in places}}]
-
-
-def _linked(home: _Home, references: Sequence[tuple[str, Collection]]) -> list[Step]:
-    """A user that lists its orders' ids gets the new one's."""
-    id = id_of(home.noun) if home.is_table else dot(home.noun, "id")
-    links: dict[Expr, Draft] = {
-        dot(noun, name): id
-        for noun, other in references
-        for name, field in other.fields.items()
-        if field.keeps == "list" and not field.of_records and home.noun in singulars(tokens(name))
-    }
-    return [{"append": links}] if links else []
 
 
 def _reply(reading: Reading, home: _Home) -> Draft:

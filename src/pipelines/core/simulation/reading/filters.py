@@ -1,21 +1,33 @@
-"""How arguments narrow a search: equality, ranges, dates, words to look for, how many and in what order."""
+"""Which records a read asks for: by arguments (equality, ranges, dates, words, order) and by what name and
+description say of them (`unpaid_lots`, "Outages that have not been restored")."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pipelines.core.english.stems import stem
-from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
+from pipelines.core.english.verbs import GOING_ON, LATE, OVER, TELLING, UNTAKEN
+from pipelines.core.english.words import (
+    NOBODY,
+    is_denied,
+    is_plural,
+    joined,
+    singular,
+    singulars,
+    tokens,
+    without_denial,
+    word_set,
+)
 from pipelines.core.simulation.domain.arguments import Argument
+from pipelines.core.simulation.domain.fields import field_at, states_of, status_path, valued_fields
 from pipelines.core.simulation.domain.references import noun_of_id
-from pipelines.core.simulation.domain.roles import field_at, states_of, status_path
 from pipelines.core.simulation.domain.shapes import Collection, Field, find_field
 from pipelines.core.simulation.expr.make import (
-    TRUE,
+    FALSE,
+    TODAY,
     all_of,
     any_of,
     arg,
-    arithmetic,
     call,
     compare,
     constant,
@@ -23,17 +35,18 @@ from pipelines.core.simulation.expr.make import (
     each_of,
     is_equal,
     is_given,
+    is_in,
     is_null,
 )
-from pipelines.core.simulation.expr.nodes import Conditional, Constant, Expr, Name, Not, Or, Slice
+from pipelines.core.simulation.expr.nodes import Constant, Expr, Name, Slice
 from pipelines.core.simulation.reading.replies import find_path
 from pipelines.core.simulation.reading.steps import dot, refers
+from pipelines.core.simulation.reading.tool_reading import Reading
 
 _LIMITS = word_set("limit maxresult topk topn top size pagesize perpage count n numresult maxitem maxcount")
 _OFFSETS = word_set("offset skip start startindex")
 _QUERIES = word_set("query q keyword search term text phrase searchterm searchtext pattern content word")
 _SORTS = word_set("sort sortby orderby sortfield sortkey")
-_DIRECTIONS = word_set("order sortorder direction sortdirection ascending descending desc asc reverse")
 _LEAST = word_set("min minimum after since from start gte gt above over least lower earliest begin")
 _MOST = word_set("max maximum before until to end lte lt below under most upper latest till by")
 _EDGES = word_set("than or equal inclusive exclusive date time")
@@ -42,10 +55,6 @@ _WRITTEN_FREELY = word_set(
     "name title city country state brand category genre author color colour type kind region location "
     "label department sector subject status material style model make company street language"
 )
-_FRAGMENTS = word_set("name title text label subject")
-_PARTLY = word_set("part fragment partial contains containing matching search substring find")
-_SWITCHING = word_set("only include including with show just also all")
-_INCLUDING = word_set("include including with also show")
 _LEADING = word_set("new updated target desired filter by with is set to")
 _DATED = re.compile(r"\d{4}-\d\d(?:-\d\d)?(?:$|[T ])")
 _ASKS_DATE = word_set("today date day when until before after since from to start end time month by on")
@@ -86,7 +95,7 @@ def narrowing(
     assumed: list[str] = []
     for one in arguments:
         word, own = joined(one.words), field_for(one, collection)
-        condition = _searched(one, each, collection, said)
+        condition = condition_of(one, each, collection)
         if word in _LIMITS and one.kind == "number" and own is None:
             given = arg(one.name)
             found["limit"] = given if one.default is None else call("default", given, constant(one.default))
@@ -100,19 +109,12 @@ def narrowing(
             conditions.append(dated if one.is_required else _if_given(one, dated))
             assumed.append(f"`{one.name}` is taken for `{dated}`, by the words around it")
         elif condition is not None:
-            # A switch that lets all through says itself what it does where it is left out.
-            is_plain = one.is_required or (one.kind == "boolean" and isinstance(condition, Or))
-            conditions.append(condition if is_plain else _if_given(one, condition))
-        elif word in _DIRECTIONS:
-            found["down"] = call("contains", call("str", arg(one.name)), Constant("desc"))
+            conditions.append(condition if one.is_required else _if_given(one, condition))
         else:
             ignored.append(one.name)
-    sort = found.get("sort")
-    if sort is not None and "down" in found:
-        sort = Conditional(found["down"], arithmetic(Constant("-"), "+", sort), sort)
     return Narrowing(
         conditions=tuple(conditions),
-        sort=sort,
+        sort=found.get("sort"),
         limit=found.get("limit"),
         offset=found.get("offset"),
         ignored=tuple(ignored),
@@ -120,54 +122,8 @@ def narrowing(
     )
 
 
-def _searched(
-    argument: Argument, each: str, collection: Collection, said: Sequence[Sequence[str]]
-) -> Expr | None:
-    if argument.kind == "boolean":
-        return _only_such(argument, each, collection)
-    path = field_for(argument, collection)
-    is_partial = bool(_PARTLY & {word for words in said for word in words})
-    if path is not None and argument.kind == "text" and argument.words[-1] in _FRAGMENTS and is_partial:
-        return call("contains", _in_small(dot(each, *path)), call("lower", arg(argument.name)))
-    return condition_of(argument, each, collection)
-
-
 def _in_small(value: Expr) -> Expr:
     return call("lower", call("str", value))
-
-
-def _only_such(argument: Argument, each: str, collection: Collection) -> Expr | None:
-    """`unpaid_only`, `include_returned`: a switch that lets only some of the records through, or all."""
-    path, given = field_for(argument, collection), arg(argument.name)
-    if path is not None:
-        return is_equal(dot(each, *path), given)
-    words = [word for word in argument.words if word not in _SWITCHING | {"in", "is", "has"}]
-    test = _such(words, each, collection)
-    if test is None:
-        return None
-    if {*argument.words} & _INCLUDING:
-        return any_of(is_equal(given, TRUE), Not(test))
-    only = {*argument.words} & _SWITCHING
-    return any_of(differs(given, TRUE), test) if only else is_equal(test, given)
-
-
-def _such(words: Sequence[str], each: str, collection: Collection) -> Expr | None:
-    """A state, a switch, or that there is some of it (`in_stock`)."""
-    status = status_path(collection.fields)
-    states = states_of(collection.fields, status)
-    such = next((one for one in states if joined(tokens(one)) in map(singular, words)), None)
-    if such is not None and status is not None:
-        return is_equal(dot(each, *status), constant(such))
-    spoken = {stem(word) for word in words}
-    fields = {name: one for name, one in collection.fields.items() if spoken}
-    switch = find_field(fields, "_".join(words)) if words else None
-    if switch is not None and "boolean" in fields[switch].kinds:
-        return is_equal(dot(each, switch), TRUE)
-    parts = {
-        name: {stem(part) for part in tokens(name)} for name, one in fields.items() if "number" in one.kinds
-    }
-    numbers = [name for name, own in parts.items() if spoken <= own]
-    return compare(dot(each, numbers[0]), ">", Constant(0)) if len(numbers) == 1 else None
 
 
 def condition_of(argument: Argument, each: str, collection: Collection) -> Expr | None:
@@ -305,3 +261,136 @@ def _date_field(fields: Mapping[str, Field], said: Sequence[Sequence[str]]) -> s
             return fit[0]
     begins = [name for name in dated if _BEGINS & {*tokens(name)}]
     return next(iter(begins or dated), None)
+
+
+Path = tuple[str, ...]
+
+_ASIDE = word_set("is has was can be are on to for of the a an new")  # of a switch's name, what says little
+_PARTS = re.compile(r"[(),;:]|\bbut\b")
+_WORDS = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
+
+
+@dataclass(kw_only=True, slots=True)
+class _Found:
+    states: dict[Path, dict[str, bool]] = field(default_factory=dict)  # by field and value: whether it is so
+    switches: dict[str, bool] = field(default_factory=dict)
+
+
+def restrictions(
+    reading: Reading, collection: Collection, each: str, narrowed: Iterable[Path] = ()
+) -> list[Expr]:
+    """Conditions on a record called `each`; none on the fields that arguments narrow."""
+    told = [tuple(_WORDS.findall(part)) for part in _PARTS.split(reading.said.summary.lower())]
+    if told and told[0][:1] and told[0][0].removesuffix("s") in TELLING:
+        told[0] = told[0][1:]  # "Returns all loans": they are not returned
+    name = tokens(reading.tool.name)
+    name = name[1:] if name[0] == reading.name.verb and len(name) > 1 else name
+    picked = {singular(one.id_noun[-1]) for one in reading.arguments if one.id_noun}  # "pieces of a glaze"
+    given = {word for one in reading.arguments for word in one.words}  # find_permits_by_min_fee(min_fee)
+    found = _Found()
+    for words in (name, *told):
+        aside = picked | given if words is name else picked
+        for at in (at for at in range(len(words)) if words[at] not in aside):
+            _read_word(found, words, at, collection, is_name=words is name)
+    taken = {*narrowed}
+    conditions = [*_written(found, collection, each, taken)]
+    if {*name} & LATE:
+        conditions += _past_due(collection, each)
+    is_told = found.states or found.switches
+    return conditions if conditions or is_told else [*_in_general((name, *told), collection, each, taken)]
+
+
+def stated_in(words: Sequence[str], collection: Collection, each: str) -> list[Expr]:
+    """What these words of a name say of a record called `each`: of its states, switches and blanks."""
+    found = _Found()
+    for at in range(len(words)):
+        _read_word(found, words, at, collection, is_name=True)
+    return [*_written(found, collection, each, set())]
+
+
+def _read_word(
+    found: _Found, words: Sequence[str], at: int, collection: Collection, *, is_name: bool
+) -> None:
+    word, base, denied = words[at], without_denial(words[at]), is_denied(words, at)
+    own = {noun[-1] for noun in (collection.words, *collection.called)}
+    if singular(word) in own or len(word) < 3 or (is_name and is_plural(word)):
+        return
+    for said, is_so in ((word, not denied), (base, False)):
+        place = _state(said, collection, is_name=is_name) if said is not None else None
+        switch = _switch(said, words, collection, is_name=is_name) if said is not None else None
+        if place is not None:
+            found.states.setdefault(place[0], {}).setdefault(place[1], is_so)
+            return
+        if switch is not None:
+            found.switches[switch] = is_so
+            return
+
+
+def _state(word: str, collection: Collection, *, is_name: bool) -> tuple[Path, str] | None:
+    """The value that a word is: of the state before any other; of a description only a state's."""
+    status, wanted = status_path(collection.fields), joined((word,))
+    states = states_of(collection.fields, status)
+    same = next((one for one in states if joined(tokens(one)) == wanted), None)
+    if same is None and len(word) > 4:
+        same = next((one for one in states if stem(joined(tokens(one))) == stem(word)), None)
+    if status is not None and same is not None:
+        return status, same
+    values = valued_fields(collection.fields) if is_name else ()
+    return next(((path, value) for path, value in values if joined(tokens(value)) == wanted), None)
+
+
+def _switch(word: str, words: Sequence[str], collection: Collection, *, is_name: bool) -> str | None:
+    """`paid_out` of "not paid out", `mfa`, `open_to_new` of tariffs_open."""
+    spoken = {stem(one) for one in words}
+    fit = []
+    for name, one in collection.fields.items():
+        parts = [stem(part) for part in tokens(name) if part not in _ASIDE] or [stem(tokens(name)[-1])]
+        if "boolean" in one.kinds and stem(word) in parts and (is_name or spoken.issuperset(parts)):
+            fit.append(name)
+    return fit[0] if len(fit) == 1 else None
+
+
+def _written(found: _Found, collection: Collection, each: str, taken: set[Path]) -> Iterator[Expr]:
+    for path, values in found.states.items():
+        good, place = [value for value, is_so in values.items() if is_so], dot(each, *path)
+        if path in taken:
+            continue
+        if good:
+            yield is_equal(place, constant(good[0])) if len(good) == 1 else is_in(place, good)
+        else:
+            yield from (differs(place, constant(one)) for one in values)
+    for name, value in found.switches.items():
+        if (name,) not in taken:
+            yield is_equal(dot(each, name), constant(value))
+
+
+def _in_general(
+    said: Sequence[Sequence[str]], collection: Collection, each: str, taken: set[Path]
+) -> Iterator[Expr]:
+    """Words that say no field or value of the records, but what is so of such records anywhere."""
+    words = {word for phrase in said for word in phrase}
+    places = (link.path for link in collection.links)
+    links = [p for p in places if (one := field_at(collection.fields, p)) is not None and "null" in one.kinds]
+    if words & (UNTAKEN | NOBODY) and len(links) == 1 and links[0] not in taken:
+        yield is_null(dot(each, *links[0]))
+    elif {*said[0]} & GOING_ON:
+        yield from _not_over(collection, each, taken)
+
+
+def _not_over(collection: Collection, each: str, taken: set[Path]) -> Iterator[Expr]:
+    status = status_path(collection.fields)
+    over = [one for one in states_of(collection.fields, status) if joined(tokens(one)) in OVER]
+    if status is not None and over and status not in taken:
+        yield compare(dot(each, *status), "not in", constant([*over]))
+        return
+    done = [n for n, one in collection.fields.items() if "boolean" in one.kinds and joined(tokens(n)) in OVER]
+    if len(done) == 1:
+        yield is_equal(dot(each, done[0]), FALSE)
+
+
+def _past_due(collection: Collection, each: str) -> Iterator[Expr]:
+    due = [name for name, one in collection.fields.items() if "due" in tokens(name) and "text" in one.kinds]
+    if len(due) == 1:
+        place = dot(each, due[0])
+        yield all_of(is_given(place), call("is_before", place, TODAY))
+        yield from _not_over(collection, each, set())

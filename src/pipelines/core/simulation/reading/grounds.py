@@ -4,14 +4,12 @@ made of this record, and whoever is shown the plan is shown it."""
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pipelines.core.english.stems import stem
-from pipelines.core.english.words import is_plural, singular, singulars, tokens
+from pipelines.core.english.words import is_plural, singulars
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.clauses import claim_of
 from pipelines.core.simulation.expr.make import Draft, arg, expressions_in
-from pipelines.core.simulation.expr.nodes import Call, Constant, path_of
-from pipelines.core.simulation.reading.lookup import is_only_spoken_of, taken_for_id
-from pipelines.core.simulation.reading.records import noun_of
+from pipelines.core.simulation.expr.nodes import Call, Constant
+from pipelines.core.simulation.reading.records import is_only_spoken_of, noun_of, taken_for_id
 from pipelines.core.simulation.reading.replies import properties_of
 from pipelines.core.simulation.reading.steps import Drafted, Step
 from pipelines.core.simulation.reading.tool_reading import Reading
@@ -115,37 +113,17 @@ def _contradictions(reading: Reading) -> Iterator[str]:
 
 def is_doubtful(reading: Reading, steps: Sequence[Step]) -> bool:
     """Too far-fetched to be made: a new record of which the call says nothing, or one where the call names
-    several; a removal of a record where the call names a part; a change of nothing but one record, where the
-    call need not say which, or into a place that no record has and no word of the tool speaks of
-    (`advance_case(case_id, step)`, where cases have no step)."""
+    several; a record that goes whatever else the call has to give (`tag_remove(accession_id, tag)`); a change
+    of something of which nothing is there."""
+    effects, about = effects_of(steps), reading.subject
     if not reading.arguments and _adds_to_others(reading, steps):
         return True
     if any(_is_several_in_one(reading, step) for step in steps):
         return True
-    if "remove" in effects_of(steps) and _names_a_part(reading, _unheeded(reading, steps)):
+    if "remove" in effects and _unheeded(reading, steps):
         return True
-    about = reading.subject
-    written = [(place, value) for step in steps for place, value in (step.get("set") or {}).items()]
-    if about is None or not written or reading.name.reads():
-        return False
-    if is_only_spoken_of(about.collection) and not reading.known.is_empty:
-        return True  # nothing of the kind is there, and no tool makes any
-    if any(op in step for step in steps for op in ("add", "append", "remove", "for")):
-        return False
-    if not about.id_argument.is_required and any(one.is_required for one in reading.arguments):
-        return True
-    given = {arg(one.name) for one in reading.arguments}
-    said = {*map(stem, tokens(f"{reading.tool.name} {reading.tool.description or ''}"))}
-    keys = [
-        (found.keys if (found := path_of(place)) is not None else ("",), value) for place, value in written
-    ]
-    return all(
-        value in given
-        and place[:1] != ()
-        and place[0] not in about.collection.fields
-        and said.isdisjoint(stem(word) for name in place for word in tokens(name))
-        for place, value in keys
-    )
+    is_nowhere = about is not None and is_only_spoken_of(about.collection) and not reading.known.is_empty
+    return "set" in effects and is_nowhere
 
 
 def _adds_to_others(reading: Reading, steps: Sequence[Step]) -> bool:
@@ -199,14 +177,6 @@ def _unanswered(reading: Reading, body: Sequence[Step]) -> tuple[str, ...]:
         return ()
     names = sorted(properties_of(reading.output))
     return tuple(name for name in names if not any(name in one for one in written))
-
-
-def _names_a_part(reading: Reading, names: Sequence[str]) -> bool:
-    """`tag_remove(accession_id, tag)`, where an accession keeps tags: the record itself stays."""
-    about = reading.subject
-    fields = about.collection.fields if about is not None else {}
-    parts = {singular(tokens(name)[-1]) for name, one in fields.items() if one.keeps is not None}
-    return any(tokens(name)[-1] in parts for name in names)
 
 
 def _unheeded(reading: Reading, body: Sequence[Step]) -> tuple[str, ...]:

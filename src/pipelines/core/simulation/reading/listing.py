@@ -1,62 +1,134 @@
 """Lists and searches: the records of the type that is asked for, narrowed by arguments and by what name and
-description say, in the order asked for."""
+description say, in the order asked for.
 
-from collections.abc import Sequence
+Which type: `owner_animals(owner_id)` lists animals, since the owner is picked by an id, and animals refer to
+one. The nouns of the name, the lists of the reply, what the description begins with, the fields that
+arguments name, and the references between types are weighed together."""
+
 from dataclasses import replace
 
-from pipelines.core.english.words import plural, tokens
-from pipelines.core.simulation.domain.arguments import Argument
+from pipelines.core.english.words import is_plural, plural, singulars, tokens
 from pipelines.core.simulation.domain.shapes import Collection
+from pipelines.core.simulation.domain.tool_facts import listed_in
 from pipelines.core.simulation.expr.make import (
     Draft,
     all_of,
-    any_of,
     arg,
     call,
     constant,
-    entities,
-    entity,
     is_given,
-    is_null,
     listed,
 )
 from pipelines.core.simulation.expr.nodes import (
-    Comprehension,
     Conditional,
     Constant,
     Entry,
     Expr,
-    Loop,
     MappingOf,
     Name,
     Slice,
 )
-from pipelines.core.simulation.reading.asked import asked_collection
-from pipelines.core.simulation.reading.filters import Narrowing, field_for, narrowing, only_those
-from pipelines.core.simulation.reading.lookup import is_only_spoken_of, reply_name
-from pipelines.core.simulation.reading.records import noun_of, source_of
-from pipelines.core.simulation.reading.replies import reply
-from pipelines.core.simulation.reading.restrictions import restrictions
-from pipelines.core.simulation.reading.scope import stems
+from pipelines.core.simulation.reading.filters import (
+    Narrowing,
+    field_for,
+    narrowing,
+    only_those,
+    restrictions,
+)
+from pipelines.core.simulation.reading.records import noun_of, reply_name, source_of
+from pipelines.core.simulation.reading.replies import find_path, reply
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     Step,
     dot,
     find_one,
     find_reference,
-    id_of,
     name_for,
     name_for_many,
-    same_id,
 )
-from pipelines.core.simulation.reading.targets import best_collection, subject_of
+from pipelines.core.simulation.reading.targets import best_collection, likeness, subject_of
 from pipelines.core.simulation.reading.tool_reading import Reading
+
+_ENOUGH = 4.0  # as much as a name that ends in the type's own noun
+_IN_REPLY = 0.8  # the list of a reply, beside the noun of the tool's own name
+_SEVERAL = 5.0  # "Vaccinations of a patient": said of many, first of all
+_MENTIONED = 1.0
+_LINKED = 2.0  # refers to what an argument picks
+_FIELD = 1.0  # an argument is a field of it
+_PART = 0.5  # a property of the reply is
+_PICKED = -8.0  # it is what the list is of
+
+
+def asked_collection(reading: Reading, *, of_many: bool | None = None) -> Collection | None:
+    """None where nothing that the tool says names a type. `of_many`: several are listed or counted."""
+    many = reading.wants_many() if of_many is None else of_many
+    named = reading.collection
+    if named is not None and (named.form != "table" or reading.known.singletons):
+        return named
+    tables = [one for one in reading.known.tables.values() if not one.is_empty or one is named]
+    scored = sorted(((_score(reading, one, many=many), one) for one in tables), key=lambda pair: -pair[0])
+    if scored and scored[0][0] >= _ENOUGH:
+        return scored[0][1]
+    linked = [(score, one) for score, one in scored if _from_arguments(reading, one, many=many) >= _LINKED]
+    if many and linked and (len(linked) == 1 or linked[0][0] > linked[1][0]):
+        return linked[0][1]  # whatever it is called, it refers to what an argument picks
+    is_scope = many and named is not None and _from_arguments(reading, named, many=True) < 0
+    return None if is_scope else named
+
+
+def is_spoken_of(reading: Reading, table: Collection) -> bool:
+    """Whether the tool's name or description says what one of its records is called."""
+    words = {*singulars(tokens(reading.said.summary)), *singulars(tokens(reading.tool.name))}
+    return any(noun[-1] in words for noun in (table.words, *table.called))
+
+
+def _score(reading: Reading, table: Collection, *, many: bool) -> float:
+    score = likeness(reading.thing, table) + _from_description(reading, table)
+    score += _from_arguments(reading, table, many=many)
+    for noun, properties in listed_in(reading.output):
+        score += likeness(noun, table) * _IN_REPLY
+        score += sum(
+            _PART if find_path(table.fields, name) else -_PART for name in properties if name != "id"
+        )
+    return score
+
+
+def _from_description(reading: Reading, table: Collection) -> float:
+    words = tokens(reading.said.summary)
+    plain = singulars(words)
+    best = 0.0
+    for noun in (table.words, *table.called):
+        for at in range(len(words) - len(noun) + 1):
+            if plain[at : at + len(noun)] == singulars(noun):
+                many = is_plural(words[at + len(noun) - 1])
+                # What comes first is what is asked for: "Members with their loans".
+                best = max(best, (_SEVERAL - 0.2 * at) if many else _MENTIONED)
+    return best
+
+
+def _from_arguments(reading: Reading, table: Collection, *, many: bool) -> float:
+    score = 0.0
+    for argument in reading.arguments:
+        path = field_for(argument, table)
+        known = path is not None
+        if argument.id_noun:
+            # artist_works(artist_id): its own id is no reference to it.
+            is_picked = many and (not known or path == (table.id_field,))
+            is_picked = is_picked and _picks(reading, table, argument.id_noun)
+            score += _PICKED if is_picked else _LINKED if known else 0.0
+        elif known:
+            score += _FIELD
+    return score
+
+
+def _picks(reading: Reading, table: Collection, noun: tuple[str, ...]) -> bool:
+    return best_collection(noun, reading.known, reading.service) == table
 
 
 def read_listing(reading: Reading) -> Drafted | None:
     """A list of records; None when the tool's nouns name no collection."""
     collection = asked_collection(reading)
-    if collection is None or not collection.of_records or _is_of_unknown(reading, collection):
+    if collection is None or not collection.of_records or collection.in_each:
         return None
     steps, many, asked = gathered(reading, collection)
     return Drafted(
@@ -66,67 +138,31 @@ def read_listing(reading: Reading) -> Drafted | None:
     )
 
 
-def _is_of_unknown(reading: Reading, collection: Collection) -> bool:
-    """The one id that must be given is of things that only the tools speak of: all records, whichever type
-    has the id, would be too many."""
-    about = reading.subject
-    if about is None or reading.known.is_empty or about.collection.entity_type == collection.entity_type:
-        return False
-    is_unknown = is_only_spoken_of(about.collection) and bool(about.id_argument.id_noun)
-    return is_unknown and about.id_argument.is_required and field_for(about.id_argument, collection) is None
-
-
 def gathered(reading: Reading, collection: Collection) -> tuple[list[Step], str, Narrowing]:
     """Steps that gather what is asked for of a collection, what it is then called, and what was asked."""
-    for argument in reading.arguments:
-        listed_by = _listed_by(reading, collection, argument)
-        if listed_by is not None:
-            return listed_by
     # In a `find` of many the name stands for the candidate, then for the list: the plural reads well as both.
     many = many_of(collection)
-    each = many if collection.form == "table" else noun_of(collection)
-    asked = _of_holder(reading, collection, _asked(reading, collection, each, reading.arguments))
-    known = _required_owners(reading, collection)
-    tests = (all_of(*asked.conditions),) if asked.conditions else ()
-    if collection.form == "table":
-        found: Step = {"as": each, "in": collection.entity_type, "all": True}
-        return [*known, {"find": found | ({"where": tests[0]} if tests else {})}], many, asked
-    holder = _holder_of(collection)
-    source = _records(dot(holder, *collection.path), collection)
+    asked = _asked(reading, collection, many)
+    found: Step = {"as": many, "in": collection.entity_type, "all": True}
+    steps = _required_owners(reading, collection)
     if collection.owner is not None:
-        into = find_one(holder, collection.entity_type, constant(collection.owner))
-        return [*known, into, {"let": {many: _those(each, source, asked.conditions)}}], many, asked
-    loops = (Loop((holder,), entities(collection.entity_type)), Loop((each,), source, tests))
-    return [*known, {"let": {many: Comprehension("list", (Name(each),), loops)}}], many, asked
+        holder = name_for(collection.entity_type, avoid=(noun_of(collection), many))
+        steps.append(find_one(holder, collection.entity_type, constant(collection.owner)))
+        found["in"] = dot(holder, *collection.path)
+    return (
+        [*steps, {"find": found | ({"where": all_of(*asked.conditions)} if asked.conditions else {})}],
+        many,
+        asked,
+    )
 
 
-def _asked(reading: Reading, collection: Collection, each: str, arguments: Sequence[Argument]) -> Narrowing:
+def _asked(reading: Reading, collection: Collection, each: str) -> Narrowing:
     """What the arguments narrow, and what name and description say of the records."""
     said = (tokens(reading.tool.name), tokens(reading.said.summary.lower()))
-    asked = narrowing(each, collection, arguments, said)
-    paths = [path for one in arguments if (path := field_for(one, collection)) is not None]
+    asked = narrowing(each, collection, reading.arguments, said)
+    paths = [path for one in reading.arguments if (path := field_for(one, collection)) is not None]
     such = restrictions(reading, collection, each, paths)
     return replace(asked, conditions=(*such, *asked.conditions), assumed=(*only_those(such), *asked.assumed))
-
-
-def _of_holder(reading: Reading, collection: Collection, asked: Narrowing) -> Narrowing:
-    """`list_items(warehouse_id)` of items that warehouses keep, where the id may be left out."""
-    if not collection.in_each:
-        return asked
-    table = reading.known.tables.get(collection.entity_type)
-    for one in reading.arguments:
-        may_pick = one.name in asked.ignored and one.is_scalar and one.id_noun and not one.is_required
-        if may_pick and best_collection(one.id_noun or (), reading.known, reading.service) == table:
-            held = same_id(id_of(_holder_of(collection)), arg(one.name))
-            conditions = (any_of(is_null(arg(one.name)), held), *asked.conditions)
-            ignored = tuple(name for name in asked.ignored if name != one.name)
-            return replace(asked, conditions=conditions, ignored=ignored)
-    return asked
-
-
-def _holder_of(collection: Collection) -> str:
-    """What the record that keeps them is called in a plan."""
-    return name_for(collection.entity_type, avoid=(noun_of(collection), many_of(collection)))
 
 
 def many_of(collection: Collection) -> str:
@@ -134,20 +170,6 @@ def many_of(collection: Collection) -> str:
     one = noun_of(collection)
     many = name_for_many(plural(one))
     return many if many != one else f"{one}_list"
-
-
-def _records(kept: Expr, collection: Collection) -> Expr:
-    """The records of a list or map; those of a map with their keys, if they do not repeat them."""
-    if collection.form == "list":
-        return kept
-    if collection.id_field is not None:
-        return call("values", kept)
-    with_id = call("merge", MappingOf((Entry(Constant("id"), Name("key")),)), Name("value"))
-    return Comprehension("list", (with_id,), (Loop(("key", "value"), call("items", kept)),))
-
-
-def _those(each: str, source: Expr, conditions: Sequence[Expr]) -> Expr:
-    return listed(Name(each), each, source, all_of(*conditions)) if conditions else source
 
 
 def _arranged(many: str, asked: Narrowing) -> list[Step]:
@@ -189,31 +211,3 @@ def _required_owners(reading: Reading, collection: Collection) -> list[Step]:
                 noun = name_for(noun_of(owner.collection), avoid=(noun_of(collection),))
                 steps.append(find_reference(noun, owner.collection.entity_type, arg(argument.name)))
     return steps
-
-
-def _listed_by(
-    reading: Reading, collection: Collection, argument: Argument
-) -> tuple[list[Step], str, Narrowing] | None:
-    """`get_bills_for_customer(customer_id)` where the customer lists its bills' ids, or holds them itself."""
-    if not (argument.is_required and argument.id_noun and argument.is_scalar):
-        return None
-    owner = best_collection(argument.id_noun, reading.known, reading.service)
-    is_other = owner is not None and owner.form == "table" and owner != collection
-    if owner is None or not is_other or field_for(argument, collection) is not None:
-        return None
-    holder, each = noun_of(owner), noun_of(collection)
-    many = many_of(collection) if many_of(collection) != holder else f"{each}_list"
-    links = [link for link in owner.list_links if link.entity_type == collection.entity_type]
-    if len(links) > 1:
-        spoken = stems((*tokens(reading.tool.name), *tokens(reading.said.summary)))
-        links = [link for link in links if stems(tokens(link.path[0])) & spoken]
-    if collection.entity_type == owner.entity_type and collection.path:
-        source = _records(dot(holder, *collection.path), collection)
-    elif len(links) == 1 and collection.form == "table":
-        one = entity(collection.entity_type, dot("one", *links[0].path[1:]))
-        source = listed(one, "one", dot(holder, links[0].path[0]))
-    else:
-        return None
-    asked = _asked(reading, collection, each, [one for one in reading.arguments if one is not argument])
-    into = find_one(holder, owner.entity_type, arg(argument.name))
-    return [into, {"let": {many: _those(each, source, asked.conditions)}}], many, asked

@@ -8,16 +8,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pipelines.core.english.inflection import participle
-from pipelines.core.english.polarity import without_denial
-from pipelines.core.english.words import joined, plural, tokens, word_set
+from pipelines.core.english.words import joined, plural, tokens, without_denial, word_set
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.shapes import Collection, Link
 from pipelines.core.simulation.expr.make import Draft, arg, compare, constant, differs, listed
 from pipelines.core.simulation.expr.nodes import Expr, Name, Not
-from pipelines.core.simulation.reading.bound_names import spoken
-from pipelines.core.simulation.reading.records import noun_of
+from pipelines.core.simulation.reading.records import Thing, change_reply, noun_of, scope_of, stems
 from pipelines.core.simulation.reading.replies import Source, reply
-from pipelines.core.simulation.reading.scope import Thing, scope_of, stems
 from pipelines.core.simulation.reading.steps import (
     Drafted,
     Step,
@@ -29,10 +26,10 @@ from pipelines.core.simulation.reading.steps import (
     refusal,
     require,
     same_id,
+    spoken,
 )
 from pipelines.core.simulation.reading.targets import best_collection
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.writing import change_reply
 
 _PUT = word_set(
     "add append insert put follow like subscribe join save include tag favorite favourite pin enroll enrol "
@@ -58,7 +55,7 @@ def read_membership(reading: Reading) -> Drafted | None:
 def read_listed(reading: Reading) -> Drafted | None:
     """Only where a record keeps ids of others in a list."""
     direction = direction_of(reading)
-    return _moved_over(reading) or (_referred(reading, direction) if direction is not None else None)
+    return _referred(reading, direction) if direction is not None else None
 
 
 def direction_of(reading: Reading) -> str | None:
@@ -149,27 +146,6 @@ def _changed(kept: _Kept, held: Expr, direction: str) -> list[Step]:
         require(Not(is_in), refusal(f"already_in_{kept.holder.noun}", told)),
         {"append": {held: given}},
     ]
-
-
-def _moved_over(reading: Reading) -> Drafted | None:
-    """`move_pupil(pupil_id, from_lesson_id, to_lesson_id)`: out of one list, into the other."""
-    scope = scope_of(reading)
-    ends = [one for one in scope.things if {"from", "to"} & {*one.argument.words}]
-    rest = [one for one in scope.things if one not in ends]
-    if len(ends) != 2 or len(rest) != 1 or ends[0].collection != ends[1].collection:
-        return None
-    ends.sort(key=lambda one: "to" in one.argument.words)
-    left, entered = (_kept_in(reading, (one, rest[0])) for one in ends)
-    if left is None or entered is None:
-        return None
-    steps = [
-        *scope.steps,
-        *_changed(left, dot(left.holder.value, *left.link.path), "take"),
-        *_changed(entered, dot(entered.holder.value, *entered.link.path), "put"),
-        {"return": change_reply(reading, entered.holder.bound)},
-    ]
-    note = f"the id goes from one list of {left.link.path[0]} into the other"
-    return Drafted(steps=tuple(steps), notes=(note,), confidence=0.8)
 
 
 def _plain_value(reading: Reading, direction: str) -> Drafted | None:

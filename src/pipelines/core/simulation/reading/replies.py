@@ -3,11 +3,12 @@
 Without an output schema a record is returned as it is kept.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from pipelines.core.english.words import is_plural, joined, singular, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument
+from pipelines.core.simulation.domain.fields import field_at
 from pipelines.core.simulation.domain.references import noun_of_id
 from pipelines.core.simulation.domain.shapes import Field, find_field
 from pipelines.core.simulation.expr.make import (
@@ -18,10 +19,9 @@ from pipelines.core.simulation.expr.make import (
     call,
     constant,
     is_given,
-    is_null,
     listed,
 )
-from pipelines.core.simulation.expr.nodes import Conditional, Constant, Entry, Expr, ListOf, MappingOf, Name
+from pipelines.core.simulation.expr.nodes import Constant, Entry, Expr, ListOf, MappingOf, Name
 from pipelines.core.simulation.reading.steps import dot
 from pipelines.core.text.json_text import Json, JsonObject
 
@@ -75,22 +75,11 @@ def _fitted(source: Source, schema: Mapping[str, Json], arguments: Sequence[Argu
 def _list(source: Source, schema: Mapping[str, Json], arguments: Sequence[Argument]) -> Expr:
     """A comprehension over the list, each element in the shape asked for."""
     items = _items(schema)
-    if not items.get("properties"):
-        wants_ids = _type(items) in ("string", "integer")
-        has_ids = wants_ids and source.id is not None
-        return listed(source.id or NULL, source.element, source.value) if has_ids else source.value
-    one = Source(
-        value=Name(source.element),
-        noun=source.noun,
-        fields=source.fields,
-        id=source.id,
-        extra=source.extra,
-        own_names=source.own_names,
-        id_words=source.id_words,
-        id_is_number=source.id_is_number,
-    )
-    shaped = _fitted(one, items, arguments)
-    return listed(as_expression(shaped), source.element, source.value)
+    if items.get("properties"):
+        one = replace(source, value=Name(source.element), is_list=False)
+        return listed(as_expression(_fitted(one, items, arguments)), source.element, source.value)
+    has_ids = _type(items) in ("string", "integer") and source.id is not None
+    return listed(source.id or NULL, source.element, source.value) if has_ids else source.value
 
 
 def _object(
@@ -129,14 +118,14 @@ def _property(name: str, schema: JsonObject, source: Source, arguments: Sequence
     words = tokens(name)
     own = find_path(source.fields, name)
     if own is not None:
-        return _part(dot(source.value, *own), schema, _field_at(source.fields, own))
+        return _part(dot(source.value, *own), schema, field_at(source.fields, own))
     if schema.get("properties") and singular(words[-1]) in tokens(source.noun):
         return _fitted(source, schema, arguments)
     if source.id is not None and _is_own_id(name, source):
         return _whole(source.id, schema) if source.id_is_number else source.id
     given = next((one for one in arguments if joined(one.words) == joined(words)), None)
     if given is not None:
-        return _converted(arg(given.name), schema, frozenset((given.kind,)), ())
+        return arg(given.name)
     if source.tells_done and words[-1] in _DONE_WORDS and _type(schema) in ("boolean", ""):
         return True
     return _stated(schema)
@@ -153,23 +142,12 @@ def _property_of_list(name: str, schema: JsonObject, source: Source, arguments: 
 
 def _part(value: Expr, schema: JsonObject, field: Field | None) -> Draft:
     """A nested object or list, cut down to the properties asked for."""
-    properties = schema.get("properties")
-    if isinstance(properties, dict) and properties and field is not None and field.keeps is None:
-        return {
-            name: _part(
-                dot(value, *path), part if isinstance(part, dict) else {}, _field_at(field.parts, path)
-            )
-            for name, part in properties.items()
-            if (path := find_path(field.parts, name)) is not None
-        }
-    items = _items(schema)
-    if _type(schema) == "array" and field is not None and field.keeps == "map":
-        value = call("values", value)
-    if _type(schema) == "array" and items.get("properties") and field is not None and field.of_records:
-        each = singular(tokens(field.name)[-1]) if tokens(field.name) else "each"
-        shaped = as_expression(_part(Name(each), items, Field(name=each, parts=field.parts)))
-        return listed(shaped, each, value)
-    return _converted(value, schema, field.kinds, field.values or (field.example,)) if field else value
+    if field is None or not (schema.get("properties") or _items(schema).get("properties")):
+        return value
+    kept = call("values", value) if field.keeps == "map" else value
+    noun = singular(tokens(field.name)[-1])
+    inner = Source(value=kept, noun=noun, fields=field.parts, is_list=field.keeps is not None, element="part")
+    return _fitted(inner, schema, ())
 
 
 def _is_own_id(name: str, source: Source) -> bool:
@@ -185,24 +163,11 @@ def _whole(value: Expr, schema: Mapping[str, Json]) -> Expr:
     return call("int", value) if _type(schema) in ("integer", "number") else value
 
 
-def _converted(value: Expr, schema: Mapping[str, Json], kinds: Collection[str], seen: Iterable[Json]) -> Expr:
-    """In the type declared, where the world keeps another and nothing is lost on the way."""
-    wanted = _type(schema)
-    if wanted == "string" and kinds and set(kinds) <= {"number", "null"}:
-        return Conditional(is_null(value), NULL, call("str", value))
-    if wanted not in ("integer", "number") or not kinds or not set(kinds) <= {"text", "null"}:
-        return value
-    texts = [one for one in seen if one is not None]
-    if texts and all(isinstance(one, str) and one.isdecimal() and str(int(one)) == one for one in texts):
-        return call("int", value)
-    return value
-
-
 def _stated(schema: JsonObject) -> Draft:
     """const, default, example, or the first of an enum; never a value made up."""
     for key in ("const", "default"):
         if key in schema:
-            return as_expression_of(schema[key])
+            return constant(schema[key])
     return _NOTHING
 
 
@@ -224,27 +189,14 @@ def find_path(fields: Mapping[str, Field], name: str, depth: int = 2) -> tuple[s
     if own is not None:
         return (own,)
     words = tokens(name)
-    for known, one in fields.items():
-        if one.keeps is None and one.parts:
-            head = tokens(known)
-            if words[: len(head)] == head and len(words) > len(head):
-                rest = find_path(one.parts, "_".join(words[len(head) :]), depth - 1)
-                if rest is not None:
-                    return (known, *rest)
-    if depth > 0:
-        for known, one in fields.items():
-            if one.keeps is None and one.parts:
-                rest = find_path(one.parts, name, depth - 1)
-                if rest is not None:
-                    return (known, *rest)
-    return None
-
-
-def _field_at(fields: Mapping[str, Field], path: Sequence[str]) -> Field | None:
-    field = fields.get(path[0])
-    for name in path[1:]:
-        field = field.parts.get(name) if field is not None else None
-    return field
+    inside = {known: one.parts for known, one in fields.items() if one.keeps is None and one.parts}
+    begun = {
+        known: words[len(tokens(known)) :] for known in inside if words[: len(tokens(known))] == tokens(known)
+    }
+    options = [(known, "_".join(rest)) for known, rest in begun.items() if rest]
+    options += [(known, name) for known in inside] if depth > 0 else []
+    found = ((known, find_path(inside[known], other, depth - 1)) for known, other in options)
+    return next(((known, *rest) for known, rest in found if rest is not None), None)
 
 
 def as_expression(value: Draft) -> Expr:
@@ -254,17 +206,6 @@ def as_expression(value: Draft) -> Expr:
     if isinstance(value, list):
         return ListOf(tuple(map(as_expression, value)))
     return value if isinstance(value, Expr) else constant(value)
-
-
-def as_expression_of(literal: Json) -> Draft:
-    """A JSON literal as a VALUE: text is an expression of its own."""
-    if isinstance(literal, str):
-        return constant(literal)
-    if isinstance(literal, list):
-        return [as_expression_of(part) for part in literal]
-    if isinstance(literal, dict):
-        return {key: as_expression_of(part) for key, part in literal.items()}
-    return literal
 
 
 def properties_of(schema: Mapping[str, Json] | None) -> Mapping[str, Json]:

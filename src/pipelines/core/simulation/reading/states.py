@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from pipelines.core.english.inflection import IRREGULAR, participle
-from pipelines.core.english.polarity import without_denial
-from pipelines.core.english.states import (
+from pipelines.core.english.inflection import participle
+from pipelines.core.english.stems import stem
+from pipelines.core.english.verbs import (
     AFTER_DEATH,
     BACK_TO_WORK,
     DEAD,
@@ -21,19 +21,14 @@ from pipelines.core.english.states import (
     OVER,
     PAUSES,
     STOPPED_BY_FINAL,
-    SWITCHES,
-    SWITCHES_OFF,
     UNDOES,
 )
-from pipelines.core.english.stems import stem
-from pipelines.core.english.words import article, joined, singular, tokens, word_set
-from pipelines.core.simulation.domain.roles import states_of, status_path, valued_fields
+from pipelines.core.english.words import article, joined, singular, tokens, without_denial, word_set
+from pipelines.core.simulation.domain.fields import states_of, status_path, valued_fields
 from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.expr.make import compare, constant, differs, message
-from pipelines.core.simulation.reading.bound_names import spoken
-from pipelines.core.simulation.reading.descriptions import read_description
-from pipelines.core.simulation.reading.steps import Step, dot, refusal, require, word
-from pipelines.core.simulation.reading.tool_reading import Reading
+from pipelines.core.simulation.reading.steps import Bound, Step, dot, refusal, require, spoken, word
+from pipelines.core.simulation.reading.tool_reading import Reading, read_description
 from pipelines.core.text.json_text import Json
 
 Path = tuple[str, ...]
@@ -44,12 +39,7 @@ _LEADS = re.compile(
     r"\b(?:to|into|as|becomes?|starts in|begins in)\s+(?:being\s+)?(?:the\s+|an?\s+)?['\"]?"
     r"((?:not\s+|no longer\s+)?[a-z][\w-]*(?:\s[a-z][\w-]*){0,2})"
 )
-# What is so of it, which an undoing undoes: "an order that is on hold".
-_IS_SO = re.compile(r"\b(?:it|is then|is|are)\s+((?:not\s+|no longer\s+)?[a-z][\w-]*(?:\s[a-z][\w-]*){0,2})")
-_CONDITIONS = word_set("once when if unless until while before after as")
-_LONGEST_READ = 600  # characters of a description: what a tool does is said at its beginning
 _UNDOING = ("un", "dis", "de")
-_IRREGULAR = frozenset(forms[-1] for forms in IRREGULAR.values())
 
 
 class Change(NamedTuple):
@@ -73,9 +63,6 @@ def known_states(reading: Reading, collection: Collection) -> tuple[str, ...]:
 def initial_state(reading: Reading, collection: Collection) -> str:
     """What a new record's status is: a first state the world knows, else "open" in the world's spelling."""
     known = known_states(reading, collection)
-    said = _described(reading, collection)
-    if said is not None and said.path == status_of(reading, collection) and isinstance(said.value, str):
-        return said.value  # "The subject starts in screening."
     spoken = [stem(word) for word in tokens(reading.tool.name)]
     named = next((state for state in known if stem(joined(tokens(state))) in spoken), None)
     if named is not None and joined(tokens(named)) not in OVER:
@@ -135,9 +122,6 @@ def _changes(reading: Reading, collection: Collection, by_verb: bool) -> Iterato
     told = told_state(reading) if by_verb else None
     if told is not None:
         yield Change(status or ("status",), told)
-    switch = switch_field(reading, collection) if by_verb else None
-    if switch is not None and switch[1] is not None:
-        yield Change((switch[0],), switch[1], True)
     summary = reading.said.summary.lower()
     leads = [tokens(phrase)[0] for phrase in _LEADS.findall(summary)]
     verb = reading.name.verb
@@ -146,11 +130,11 @@ def _changes(reading: Reading, collection: Collection, by_verb: bool) -> Iterato
         same = _same_state(state, known)
         yield Change(status, same) if same is not None and status is not None else None
     undone = undone_by(reading, collection)
-    found = _named(reading, collection, undone) or _described(reading, collection)
-    yield found or next((Change((name,), False, True) for (name, *_), value in undone if value is True), None)
+    yield _named(reading, collection, undone) or next(
+        (Change((name,), False, True) for (name, *_), value in undone if value is True), None
+    )
     last = tokens(reading.tool.name)[-1]
-    is_done = last.endswith(("ed", "en", "wn")) or last in _IRREGULAR
-    if status is not None and last in leads and is_done:
+    if status is not None and last in leads and stem(last) != last:
         yield Change(status, in_style(last, known), True)  # both say the state, though no record has it
     if by_verb and (verb in LEADS_TO or not undoes(reading)):
         state = in_style(options[0], known or reading.known.states)
@@ -196,40 +180,6 @@ def _switches(collection: Collection) -> Iterator[tuple[str, list[str]]]:
             yield name, _content(name)
 
 
-def _described(reading: Reading, collection: Collection) -> Change | None:
-    """A state or a switch that the description says the record gets: "making it available"."""
-    text = " ".join((reading.tool.description or "")[:_LONGEST_READ].lower().split())
-    status = status_path(collection.fields)
-    for lead in (_LEADS,) if undoes(reading) else (_LEADS, _IS_SO):
-        for found in lead.finditer(text):
-            behind = text[found.end() :].split()[:1]
-            if _CONDITIONS & {*found[1].split(), *behind}:
-                continue  # "it is settled once nothing is left" is so later, or not at all
-            told = _told(found[1], status, collection)
-            if told is not None:
-                return told
-    return None
-
-
-def _told(phrase: str, status: Path | None, collection: Collection) -> Change | None:
-    words = phrase.split()
-    while words and words[0] in _ASIDE:
-        words = words[1:]
-    for size in range(len(words), 0, -1):
-        said = [word for word in words[:size] if word not in ("not", "no", "longer")]
-        wanted = joined(tokens(" ".join(said))) if said else ""
-        denied = len(said) < size
-        for name, _ in _switches(collection):
-            plain = joined(one for one in tokens(name) if one not in _ASIDE)
-            if wanted and wanted in (joined(tokens(name)), plain):
-                return Change((name,), not denied)
-        places = valued_fields(collection.fields)
-        same = [Change(path, value) for path, value in places if joined(tokens(value)) == wanted]
-        if same and not denied:
-            return next((one for one in same if one.path == status), same[0])
-    return None
-
-
 def _place_of_state(state: str, collection: Collection) -> Path | None:
     """The field in which some record is in this state already, though it is not called one: `standing`."""
     wanted = joined(tokens(state))
@@ -267,61 +217,29 @@ def _same_state(state: str, known: Iterable[str]) -> str | None:
     return next((one for one in known if joined(tokens(one)).replace("ll", "l") == wanted), None)
 
 
-def switch_field(reading: Reading, collection: Collection) -> tuple[str, bool | None] | None:
-    """A yes-or-no field the verb sets: enable_roaming → roaming_enabled, unlock_account → is_locked.
-
-    None for what is turned round, whatever it is: toggle_contactless.
-    """
-    verb, nouns = reading.name.verb, [singular(each) for each in reading.name.nouns]
-    flags = [name for name, one in collection.fields.items() if "boolean" in one.kinds]
-    for name in flags:
-        words = [singular(each) for each in tokens(name) if each not in ("is", "has")]
-        is_named = words == nouns[-len(words) :]
-        if verb == "toggle" and (is_named or flags == [name]):
-            return name, None
-        for done, value in _switched_to(verb):
-            rest = [each for each in words if each not in done]
-            if len(rest) < len(words) and all(each in nouns for each in rest):
-                return name, value
-        if verb in SWITCHES and is_named:
-            return name, verb not in SWITCHES_OFF
-    return None
-
-
-def _switched_to(verb: str) -> Iterator[tuple[frozenset[str], bool]]:
-    """Words of a field that the verb makes true, then those that it makes false."""
-    yield frozenset((verb, participle(verb))), True
-    base = without_denial(verb) or verb.removeprefix("un")
-    if base != verb and len(base) > 2:
-        yield frozenset((base, participle(base))), False
-    if verb in SWITCHES:
-        yield word_set("enabled active activated on running"), verb not in SWITCHES_OFF
-    if verb in PAUSES | BACK_TO_WORK:
-        yield word_set("active enabled"), verb in BACK_TO_WORK
-
-
 # -- when it is refused
 
 
-def state_conditions(reading: Reading, collection: Collection, noun: str, target: Json) -> list[Step]:
-    """In which states the verb is refused, with 409."""
-    path = status_of(reading, collection)
-    if path is None:
-        return []
-    status, shown = dot(noun, *path), spoken(noun).replace("_", " ")
+def state_conditions(reading: Reading, bound: Bound, changed: Path, target: Json) -> list[Step]:
+    """In which states the verb is refused, with 409: where the record is so already, and in final states."""
+    shown, verb = spoken(bound.noun).replace("_", " "), reading.name.verb
+    done = participle(verb).replace("_", " ")
     steps: list[Step] = []
-    if isinstance(target, str):
-        already = refusal(f"already_{word(target)}", f"The {shown} is already {target}")
-        steps.append(require(differs(status, constant(target)), already))
-    known, verb = known_states(reading, collection), reading.name.verb
+    if target is not None:
+        already = target if isinstance(target, str) else done
+        why = refusal(f"already_{word(already)}", f"The {shown} is already {already}")
+        steps.append(require(differs(dot(bound.noun, *changed), constant(target)), why))
+    path = status_of(reading, bound.collection)
+    known = known_states(reading, bound.collection)
     past = FINAL if verb in STOPPED_BY_FINAL else DEAD if verb not in AFTER_DEATH else frozenset()
     told = [_same_state(state, known) or state for state in reading.said.forbidden_states]
     told += [state for state in known if joined(tokens(state)) in past]
     forbidden = [state for state in dict.fromkeys(told) if state != target]
-    if forbidden:
-        done = participle(verb).replace("_", " ")
-        why = message(f"{article(shown)} {shown} that is ", status, f" cannot be {done}")
-        steps.append(
-            require(compare(status, "not in", constant([*forbidden])), refusal(f"cannot_{word(verb)}", why))
+    if path is not None and forbidden:
+        status = dot(bound.noun, *path)
+        why = refusal(
+            f"cannot_{word(verb)}",
+            message(f"{article(shown)} {shown} that is ", status, f" cannot be {done}"),
         )
+        steps.append(require(compare(status, "not in", constant([*forbidden])), why))
     return steps

@@ -1,12 +1,17 @@
-"""How a read plan is drafted: steps, and the road to one record wherever it is kept."""
+"""How a read plan is drafted: steps, the road to one record wherever it is kept, the names of what it binds.
 
+A draft is made with words (`class`, `größe`, `3d_print`); `with_plan_names` makes names of plans of them.
+"""
+
+import keyword
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from pipelines.core.english.words import tokens
+from pipelines.core.english.words import singular, tokens
 from pipelines.core.simulation.domain.shapes import Collection, Link
+from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.expr.make import (
     Draft,
     Message,
@@ -19,10 +24,108 @@ from pipelines.core.simulation.expr.make import (
     message,
 )
 from pipelines.core.simulation.expr.nodes import Constant, Expr, Name
+from pipelines.core.simulation.expr.steps import bound_by
 from pipelines.core.simulation.guessed_refusals import INFERRED_REFERENCE
-from pipelines.core.simulation.reading.bound_names import name_for as name_for
-from pipelines.core.simulation.reading.bound_names import name_for_many as name_for_many
-from pipelines.core.simulation.reading.bound_names import spoken
+from pipelines.core.simulation.syntax.compiler import CONSTANTS, GIVEN_NAMES
+from pipelines.core.simulation.syntax.functions import FUNCTIONS
+
+_TAKEN = frozenset((*GIVEN_NAMES, *CONSTANTS, *FUNCTIONS, *keyword.kwlist))
+_LEGAL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LONGEST = 40  # characters of a name that is made up
+
+
+class Noun(str):
+    """The name of a record that a draft binds. A text that is made with it is a plain text: it says the word.
+    Only the name itself is known to be one, so that a record `now` is not the time of the call."""
+
+    __slots__ = ("spoken",)
+    spoken: str
+
+    def __new__(cls, name: str, spoken: str | None = None) -> "Noun":
+        made = super().__new__(cls, name)
+        made.spoken = spoken or name
+        return made
+
+
+def name_for(words: str | Sequence[str], avoid: Sequence[str] = ()) -> Noun:
+    """The word for one of them: `order` for orders. A second one of that word is bound as `other_order`."""
+    parts = tokens(words) if isinstance(words, str) else tuple(words)
+    word = "_".join([*parts[:-1], singular(parts[-1])]) if parts else "record"
+    return Noun(f"other_{word}", word) if word in avoid else Noun(word)
+
+
+def name_for_many(word: str) -> Noun:
+    return Noun(word)
+
+
+def spoken(name: str) -> str:
+    """What the record is called where an agent reads it."""
+    return name.spoken if isinstance(name, Noun) else name
+
+
+def with_plan_names(draft: Draft) -> Draft:
+    """The draft with a legal name for every record that it binds; its own names (`one`, `pair`) are legal."""
+    bound = [*_bound_in(draft)]
+    own = {name for name in bound if not isinstance(name, Noun)}
+    names: dict[str, str] = {}
+    for noun in dict.fromkeys(str(name) for name in bound if isinstance(name, Noun)):
+        names[noun] = _legal(noun, {*_TAKEN, *own, *names.values()})
+    # What was made of a noun may be read by its word alone, but for what every plan is given.
+    plain = {word: name for word, name in names.items() if word not in own and word not in GIVEN_NAMES}
+    return _renamed(draft, lambda name: (names if isinstance(name, Noun) else plain).get(name, str(name)))
+
+
+def _legal(word: str, others: set[str]) -> str:
+    name = word
+    if not _LEGAL.fullmatch(name):
+        name = re.sub(r"[^A-Za-z0-9_]", "", word)[:_LONGEST].strip("_")
+        name = name if name and not name[0].isdigit() else f"record{name}"
+    while name in others:
+        name += "_"
+    return name
+
+
+def _bound_in(draft: Draft) -> Iterator[str]:
+    if isinstance(draft, n.Expr):
+        loops = (loop for node in draft.walk() if isinstance(node, n.Comprehension) for loop in node.loops)
+        yield from (name for loop in loops for name in loop.names)
+    elif isinstance(draft, Mapping):
+        yield from bound_by(draft)
+    inside = (
+        draft.values() if isinstance(draft, Mapping) else draft if isinstance(draft, (list, tuple)) else ()
+    )
+    for part in inside:
+        yield from _bound_in(part)
+
+
+def _renamed(draft: Draft, named: Callable[[str], str], key: Draft = None) -> Draft:
+    """`key`: of the step whose part it is."""
+    if isinstance(draft, n.Name):
+        return n.Name(named(draft.name))
+    if isinstance(draft, n.Comprehension):
+        made = n.rebuilt(draft, lambda part: _renamed(part, named))
+        loops = (loop._replace(names=tuple(map(named, loop.names))) for loop in made.loops)
+        return n.Comprehension(made.shape, made.results, tuple(loops))
+    if isinstance(draft, n.Expr):
+        return n.rebuilt(draft, lambda part: _renamed(part, named))
+    if isinstance(draft, str):
+        # `in` has a type, also one that a tool makes and its noun names.
+        return (
+            named(draft) if key in ("as", "for") or (isinstance(draft, Noun) and key != "in") else str(draft)
+        )
+    if isinstance(draft, Mapping) and key == "let":
+        return {named(name): _renamed(part, named) for name, part in draft.items()}
+    if isinstance(draft, Mapping):
+        return {_renamed_key(one, named): _renamed(part, named, one) for one, part in draft.items()}
+    return [_renamed(part, named) for part in draft] if isinstance(draft, (list, tuple)) else draft
+
+
+def _renamed_key(key: Draft, named: Callable[[str], str]) -> Draft:
+    """A field called `[x]` is no key that is computed."""
+    if isinstance(key, n.Expr):
+        return _renamed(key, named)
+    return n.ListOf((n.Constant(str(key)),)) if key[:1] == "[" else str(key)
+
 
 Step: TypeAlias = dict[str, Draft]  # expressions are nodes, until the plan is whole
 

@@ -1,34 +1,25 @@
 """What a tool is about: which collection its nouns and ids name, which argument picks the record.
 
-Rules found by failing, in earlier attempts and here: for a creation another type's id is a reference, never
-the target; a list of ids names parts, not the target; of two ids the later one is the thing (customer_id,
-line_id: a line); a noun that is a value of the status field is a condition, not a thing.
+Of two ids the later one is the thing (customer_id, line_id: a line). Where nothing of a kind is seeded, tools
+still agree with each other: what create_task adds, get_task finds.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pipelines.core.english.stems import stem
-from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
+from pipelines.core.english.verbs import MADE_BY
+from pipelines.core.english.words import is_plural, joined, singular, singulars, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.fields import find_field
-from pipelines.core.simulation.domain.shapes import Collection, Singleton, Survey
+from pipelines.core.simulation.domain.shapes import Collection, Field, Singleton, Survey, empty_table
+from pipelines.core.simulation.domain.tool_facts import ToolFacts
 from pipelines.core.simulation.domain.tool_names import ToolName, without_generic
 
 CONTAINER_WORDS = word_set(
     "map list queue index table registry catalog collection set store database db api bot service system "
     "app manager history record entry datum"
 )
-#: What people call all of some things together, and what the things themselves may be called.
-_WHOLES = {
-    "inventory": ("item", "product", "sku", "article"),
-    "stock": ("item", "product", "sku", "article"),
-    "catalog": ("product", "item", "article", "book", "course"),
-    "menu": ("dish", "item", "meal"),
-    "directory": ("contact", "employee", "person", "user"),
-    "roster": ("employee", "member", "player", "person"),
-    "fleet": ("vehicle", "car", "truck"),
-}
 # Than one record that is there.
 _LOOKS_FOR_MORE = ("create", "notify", "list", "search", "count", "compute", None)
 _LABEL_ONLY = 1.0  # by so much a label counts less than the names that the data give
@@ -56,38 +47,9 @@ def subject_of(
         if (subject := _by_argument(argument, position, name, known, service)) is not None
     ]
     if not found:
-        ways = (_by_only_argument, _by_unique_field)
-        return next((one for way in ways if (one := way(name, arguments, known, service))), None)
+        return _by_only_argument(name, arguments, known, service)
     keeper = _OF_A_KEEPER if name.op in ("update", "transition") else _OF_A_KEEPER / 2
     return max(found, key=lambda one: one.score + keeper * _keeps_others(one, found))
-
-
-_KEYED = ("update", "delete", "transition")
-_TOLD_FREELY = word_set("reason note notes comment description text message remark title subject")
-
-
-def _by_unique_field(
-    name: ToolName, arguments: Sequence[Argument], known: Survey, service: Singleton | None
-) -> Subject | None:
-    """`delete_guest_by_email(email)`, `set_user_role(email, role)`: the one field given that no two records
-    share, of a thing that the name speaks of."""
-    table = best_collection(named_thing(name), known, service) if name.op in _KEYED else None
-    if table is None or table.form != "table" or table.is_empty:
-        return None
-    named = {joined(words) for preposition, words in name.complements if preposition == "by"}
-    fields = {one.name: find_field(table.fields, one.name) for one in arguments if one.is_required}
-    fit = [
-        one
-        for one in arguments
-        if (field := fields.get(one.name)) is not None
-        and table.fields[field].kinds == {"text"}
-        and not (table.fields[field].values or one.values or one.words[-1] in _TOLD_FREELY)
-        and (joined(one.words) in named if named else not {*one.words} & {*name.nouns})
-    ]
-    if len(fit) != 1 or (name.op == "update" and len(arguments) < 2):
-        return None
-    by_field = replace(table, id_field=fields[fit[0].name], found_by_field=True)
-    return Subject(collection=by_field, id_argument=fit[0], score=1.0)
 
 
 def _by_only_argument(
@@ -178,13 +140,9 @@ def best_collection(
 
 
 def _best_collection(words: Sequence[str], known: Survey, service: Singleton | None) -> Collection | None:
-    contents = [(word,) for word in _WHOLES.get(words[-1], ())] if words else []
-    for naming in (words, *contents):
-        scored = [(likeness(naming, one) + _of_service(one, service), one) for one in known.collections]
-        score, best = max(scored, key=lambda pair: pair[0], default=(0.0, None))
-        if score >= _ENOUGH:
-            return best
-    return None
+    scored = [(likeness(words, one) + _of_service(one, service), one) for one in known.collections]
+    score, best = max(scored, key=lambda pair: pair[0], default=(0.0, None))
+    return best if score >= _ENOUGH else None
 
 
 def named_thing(name: ToolName) -> tuple[str, ...]:
@@ -251,12 +209,12 @@ def service_of(name: ToolName, description_words: Iterable[str], known: Survey) 
     """The service a tool belongs to: named before the verb, or in the description, or the only one."""
     if len(known.singletons) <= 1:
         return known.singletons[0] if known.singletons else None
-    words = set(description_words)
+    words = {stem(word) for word in description_words}
 
     def score(one: Singleton) -> float:
         own = [word for word in tokens(one.entity_type) if word not in CONTAINER_WORDS]
         named = sum(4 for word in own if word in name.service)
-        told = sum(2 for word in own if any(_akin(word, other) for other in words))
+        told = sum(2 for word in own if stem(word) in words)
         fields = {singular(part) for field in one.fields for part in tokens(field)}
         return named + told + sum(0.5 for word in singulars(name.nouns) if word in fields)
 
@@ -264,7 +222,83 @@ def service_of(name: ToolName, description_words: Iterable[str], known: Survey) 
     return best if score(best) > 0 else None
 
 
-def _akin(word: str, other: str) -> bool:
-    """ticket ~ ticketing, message ~ messaging."""
-    shared = min(len(word), len(other), max(4, len(word) - 1))
-    return word[:shared] == other[:shared]
+def with_spoken_nouns(known: Survey) -> Survey:
+    """The survey with an empty table for each noun that the tools treat as a thing of its own."""
+    if known.is_closed:
+        return known
+    tools = tuple(known.tools.values())
+    known = _with_promoted(known, [tool.name for tool in tools])
+    things = dict.fromkeys(thing for tool in tools for thing in _things(tool, known))
+    kinds = dict.fromkeys(type_named(thing, list(things)) for thing in things)
+    added = {kind: _table(kind, tools, is_empty=known.is_empty) for kind in kinds if kind not in known.tables}
+    return replace(known, tables={**known.tables, **added}, collections=(*known.collections, *added.values()))
+
+
+def _with_promoted(known: Survey, names: Sequence[ToolName]) -> Survey:
+    """Records that a tool creates in a service's empty container become entities of a type of their own."""
+    promoted: dict[tuple[str, ...], Collection] = {}
+    for name in names:
+        if name.op != "create" or name.complement("to", "into"):
+            continue
+        words = ((MADE_BY[name.verb],),) if name.verb in MADE_BY else ()
+        for said in (named_thing(name), *words):
+            found = best_collection(said, known) if said else None
+            if found is not None and found.owner is not None and found.is_empty and len(found.path) == 1:
+                promoted[found.entity_type, *found.path] = _promoted(found, found.owner)
+    return replace(
+        known, collections=tuple(promoted.get((one.entity_type, *one.path), one) for one in known.collections)
+    )
+
+
+def _promoted(empty: Collection, owner: str) -> Collection:
+    return replace(
+        empty,
+        entity_type="_".join((empty.entity_type, *empty.path)),
+        owner=None,
+        path=(),
+        form="table",
+        of_records=True,
+        placeholder=(empty.entity_type, owner, empty.path),
+    )
+
+
+def _things(tool: ToolFacts, known: Survey) -> Iterator[tuple[str, ...]]:
+    name = tool.name
+    thing = singulars(named_thing(name))
+    made = MADE_BY.get(name.verb)
+    makes_known = made is not None and best_collection((made,), known) is not None
+    if not thing or makes_known or best_collection(thing, known) is not None:
+        thing = ()
+    owns_id = any(
+        one.id_noun is not None and one.is_scalar and singulars(one.id_noun)[-1:] in ((), thing[-1:])
+        for one in tool.arguments
+    )
+    # What is only listed, and made by nobody, is one of the types that are there, under another name.
+    lists = known.is_empty and bool(name.nouns) and is_plural(name.nouns[-1])
+    is_made = name.op in ("create", "notify") or (known.is_empty and name.op in ("list", "search"))
+    if thing and (is_made or owns_id or lists):
+        yield thing
+    if made is not None and not thing and best_collection((made,), known) is None and owns_id:
+        yield (made,)
+
+
+def type_named(thing: tuple[str, ...], things: Sequence[tuple[str, ...]]) -> str:
+    """`payment_request`; the last word alone where other tools call the same thing otherwise (`ticket`)."""
+    same_head = {other for other in things if other[-1] == thing[-1]}
+    return thing[-1] if len(same_head) > 1 else "_".join((*thing[:-1], singular(thing[-1])))
+
+
+def _table(kind: str, tools: Sequence[ToolFacts], *, is_empty: bool) -> Collection:
+    head = tokens(kind)[-1]
+    fields: dict[str, Field] = {}
+    is_made = is_empty  # in a world that has nothing yet, anything may be there
+    for tool in tools:
+        makes = tool.name.op in ("create", "notify", "update")
+        if makes and singulars(named_thing(tool.name))[-1:] == (head,):
+            is_made = True
+            for one in tool.arguments:
+                if one.id_noun is None or singulars(one.id_noun)[-1:] not in ((), (head,)):
+                    fields[one.name] = Field(name=one.name, kinds=frozenset({one.kind}), values=one.values)
+    if is_made and any(one.name.op == "transition" and head in singulars(one.name.nouns) for one in tools):
+        fields.setdefault("status", Field(name="status", kinds=frozenset({"text"})))
+    return empty_table(kind, fields)

@@ -1,17 +1,15 @@
 """One tool as it is read: its name taken apart, its arguments, its description, and the world around."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
-from pipelines.core.english.inflection import participle
-from pipelines.core.english.words import is_plural, joined, singular, singulars, tokens, word_set
+from pipelines.core.english.words import is_plural, singular, singulars, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument, ToolLike
-from pipelines.core.simulation.domain.clauses import claim_of
-from pipelines.core.simulation.domain.shapes import Collection, Singleton, Survey, find_field
+from pipelines.core.simulation.domain.shapes import Collection, Singleton, Survey
 from pipelines.core.simulation.domain.tool_facts import facts_of
-from pipelines.core.simulation.domain.tool_names import ToolName, end_of_nouns
-from pipelines.core.simulation.reading.descriptions import Said, content_words, read_description
+from pipelines.core.simulation.domain.tool_names import ToolName, first_sentence
 from pipelines.core.simulation.reading.replies import wants_list
 from pipelines.core.simulation.reading.targets import (
     Subject,
@@ -21,6 +19,70 @@ from pipelines.core.simulation.reading.targets import (
     subject_of,
 )
 from pipelines.core.text.json_text import Json
+
+_QUOTE = r"['\"‘’“”`]"
+_BECOMES = re.compile(
+    r"\b(?:status|state)\b[^.;]{0,40}?\b(?:changed?|updated?|set|marked|moved|becomes?|turned)\b"
+    r"(?: to| as)?\s*"
+    rf"{_QUOTE}([^'\"‘’“”`]+){_QUOTE}",
+    re.IGNORECASE,
+)
+_CANNOT_IF = re.compile(
+    r"\bif\b[^.;,]{0,40}?\b(?:is|are|has been|have been)\s+(?:already\s+)?([^.;,]{1,60}),"
+    r"[^.;]{0,30}?\b(?:cannot|can not|can't|may not|must not)\b",
+    re.IGNORECASE,
+)
+_REFUND = re.compile(
+    r"\b(?:payments?|amounts?|money|price|cost)\b[^.;]{0,40}\brefunded\b|\brefund(?:s|ed)?\b[^.;]{0,30}\b(?:payment|amount|paid)\b",
+    re.IGNORECASE,
+)
+_LISTS_IDS = re.compile(
+    r"\b(?:list of|all)(?: the| all)?(?: \w+){0,2} (?:ids|identifiers|symbols|codes)\b", re.IGNORECASE
+)
+_BY_SO_MUCH = re.compile(r"\bby (?:up to |an? additional |another |a further )?\d")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Said:
+    """The parts of a description that a plan can enforce."""
+
+    summary: str  # the first sentence
+    becomes: str | None  # "status will be changed to 'cancelled'"
+    forbidden_states: tuple[str, ...]  # "if the order is already processed or delivered, it cannot be …"
+    refunds: bool  # "the payment will be refunded"
+    lists_ids: bool  # "a list of stock symbols", "all order ids"
+    by_so_much: bool = False  # "by 14 days"
+
+
+def read_description(description: str | None) -> Said:
+    text = _flat(description or "")
+    becomes = _BECOMES.search(text)
+    summary = first_sentence(text)
+    return Said(
+        summary=summary,
+        becomes=becomes.group(1) if becomes else None,
+        forbidden_states=tuple(_forbidden(text)),
+        refunds=_REFUND.search(text) is not None,
+        lists_ids=_LISTS_IDS.search(summary) is not None,
+        by_so_much=_BY_SO_MUCH.search(summary) is not None,
+    )
+
+
+def content_words(description: str | None) -> tuple[str, ...]:
+    return tokens(_flat(description or ""))
+
+
+def _flat(text: str) -> str:
+    return re.sub(r"\s+", " ", text)
+
+
+def _forbidden(text: str) -> Iterator[str]:
+    for found in _CANNOT_IF.finditer(text):
+        for state in re.split(r"\s+or\s+|,\s*", found.group(1)):
+            word = state.strip(" '\"").lower()
+            if word and len(word.split()) <= 3:
+                yield word
+
 
 _OF_MANY = word_set(
     "list roster schedule history queue log report feed register timetable agenda calendar directory"
@@ -34,11 +96,10 @@ _NEVER_PLURAL = word_set("details info information stats statistics status addre
 class Reading:
     tool: ToolLike
     name: ToolName
-    arguments: tuple[Argument, ...]
+    arguments: tuple[Argument, ...]  # but for tokens and keys, which only open the door
     said: Said
     known: Survey
     service: Singleton | None
-    credentials: tuple[Argument, ...] = ()  # checked before anything else, and kept out of `arguments`
 
     @property
     def output(self) -> Mapping[str, Json] | None:
@@ -66,28 +127,13 @@ class Reading:
             return asked
         if self.name.op == "list":
             return True
-        if self.picks_own() or self.asks_whether() or self.names_field:
+        if self.asks_whether():
             return False
         nouns = self.name.nouns
-        end = end_of_nouns(nouns)
-        plural = bool(nouns) and is_plural(nouns[end - 1]) and nouns[end - 1] not in _NEVER_PLURAL
+        plural = bool(nouns) and is_plural(nouns[-1]) and nouns[-1] not in _NEVER_PLURAL
         if plural or (self.name.op == "search" and not self.name.complement("by")):
             return True
         return bool(nouns) and (nouns[-1] in _OF_MANY or self._describes_many())
-
-    @cached_property
-    def names_field(self) -> bool:
-        """get_product_cases_in_stock(product_id): the name ends in a plain field of the record that is
-        picked, and not in what other records are called."""
-        if self.subject is None or not self.subject.id_argument.is_required or self.name.op != "get":
-            return False
-        own, words = self.subject.collection, tokens(self.tool.name)
-        ends = (
-            (find_field(own.fields, "_".join(words[at:])), len(words) - at) for at in range(1, len(words))
-        )
-        name, length = next(((name, length) for name, length in ends if name is not None), ("", 0))
-        is_plain = name in own.fields and own.fields[name].keeps is None and not own.fields[name].parts
-        return is_plain and (length > 1 or self.collection in (None, own))
 
     def asks_whether(self) -> bool:
         return tokens(self.said.summary)[0] in _YES_OR_NO
@@ -101,18 +147,6 @@ class Reading:
         opening = [word for word in tokens(self.said.summary) if word not in _OPENINGS][:2]
         return any(is_plural(word) and singular(word) in heads for word in opening)
 
-    def picks_own(self) -> bool:
-        """Whether an id of the very thing that the name speaks of is given: `orders.get(id)`."""
-        head = singulars(self.thing)[-1:]
-        return any(
-            one.id_noun is not None
-            and one.words[-1] in ("id", "uuid", "identifier")
-            and one.is_scalar
-            and one.is_required
-            and singulars(one.id_noun)[-1:] in ((), head)
-            for one in self.arguments
-        )
-
     @property
     def answers_in_objects(self) -> bool:
         """A world of services answers `{"balance": 5}`, one of records answers 5.
@@ -122,28 +156,14 @@ class Reading:
         return bool(self.known.singletons) or self.known.is_empty
 
 
-def _with_outcome(name: ToolName, description: str, known: Survey) -> ToolName:
-    """A verb that nobody listed, but name and description share, and that leads to a state of the world:
-    `embargo_crate`, "Embargo a crate.", where crates are `embargoed`."""
-    if name.op is not None or claim_of(description, name.verb).verb != name.verb:
-        return name
-    outcome = joined(tokens(participle(name.verb)))
-    if all(joined(tokens(state)) != outcome for state in known.states):
-        return name
-    return replace(name, op="transition", sureness=0.75)
-
-
 def read_tool(tool: ToolLike, known: Survey) -> Reading:
     description = tool.description or ""
     facts = known.tools.get(tool.name) or facts_of((tool,))[0]
-    name, arguments = _with_outcome(facts.name, description, known), facts.arguments
-    # Signing in is about nothing but credentials; elsewhere they only open the door.
-    secret = () if name.op == "login" else tuple(one for one in arguments if one.is_credential)
+    name, arguments = facts.name, facts.arguments
     return Reading(
         tool=tool,
         name=name,
-        arguments=tuple(one for one in arguments if one not in secret),
-        credentials=secret,
+        arguments=tuple(one for one in arguments if name.op == "login" or not one.is_credential),
         said=read_description(description),
         known=known,
         service=service_of(name, content_words(description), known),

@@ -7,10 +7,9 @@ from pipelines.core.english.words import tokens, word_set
 from pipelines.core.simulation.domain.shapes import Collection
 from pipelines.core.simulation.expr.make import NULL, call, listed
 from pipelines.core.simulation.expr.nodes import Constant, Expr, Name
-from pipelines.core.simulation.reading.asked import asked_collection
-from pipelines.core.simulation.reading.listing import gathered
+from pipelines.core.simulation.reading.listing import asked_collection, gathered
+from pipelines.core.simulation.reading.records import nouns_of, stems
 from pipelines.core.simulation.reading.replies import Source, properties_of, reply
-from pipelines.core.simulation.reading.scope import nouns_of, stems
 from pipelines.core.simulation.reading.steps import Drafted, dot
 from pipelines.core.simulation.reading.tool_reading import Reading
 

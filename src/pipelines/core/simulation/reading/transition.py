@@ -8,108 +8,54 @@ from pipelines.core.english.verbs import DONE_TO_OTHERS
 from pipelines.core.english.words import joined, singulars, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument, is_list_of_ids, part_noun
 from pipelines.core.simulation.domain.clauses import claim_of
-from pipelines.core.simulation.domain.roles import field_at
 from pipelines.core.simulation.domain.shapes import Field, find_field
 from pipelines.core.simulation.expr.make import (
     Draft,
-    any_of,
     arg,
     call,
-    compare,
     constant,
-    differs,
     expressions_in,
-    is_in,
-    is_null,
 )
-from pipelines.core.simulation.expr.nodes import Constant, Expr, Not
-from pipelines.core.simulation.reading.bound_names import spoken
+from pipelines.core.simulation.expr.nodes import Expr, Not
+from pipelines.core.simulation.reading.amounts import price_difference, refund_steps
 from pipelines.core.simulation.reading.filters import field_for
-from pipelines.core.simulation.reading.money import price_difference, refund_steps
-from pipelines.core.simulation.reading.records import others_of, ownership, record_of
+from pipelines.core.simulation.reading.records import (
+    change_notes,
+    change_remarks,
+    change_reply,
+    others_of,
+    ownership,
+    record_of,
+)
 from pipelines.core.simulation.reading.states import (
     Change,
     change_of,
     known_states,
     state_conditions,
     status_of,
-    switch_field,
-    told_state,
 )
-from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, dot, refusal, require, word
+from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, dot
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.writing import change_notes, change_remarks, change_reply, time_like
 
-#: Seen or declared: with so many, one that is not among them is doubtful, unless name and description agree
-#: on the verb that leads there.
-_STATES_THAT_TELL = 3
 # Said of the change rather than of the record, so kept under the verb: hold_reason.
 _OF_THE_CHANGE = word_set("reason note notes comment comments by date remark explanation")
-_LETS_GO = word_set(
-    "detach release unassign free vacate unlink discharge evict clear unclaim disconnect return"
-)
 _DECISIONS = word_set("decision outcome verdict result state status")
 
 
 def read_transition(reading: Reading) -> Drafted | None:
     """To the state that the words lead to, with what is given kept beside it."""
     bound = record_of(reading)
-    if bound is None:
+    change = change_of(reading, bound.collection) if bound is not None else None
+    if bound is None or change is None:
         return None
-    others = others_of(reading)
-    owned = ownership(bound, others, reading)
-    checks = [*bound.steps, *owned, *allowed_values(others)]
-    others = [one for one in others if not _is_checked(one, owned)]
-    switch = switch_field(reading, bound.collection)
-    if switch is not None and switch[1] is None:
-        place = dot(bound.noun, switch[0])
-        turned: list[Step] = [{"set": {place: Not(place)}}, {"return": change_reply(reading, bound)}]
-        return Drafted(steps=(*checks, *turned), confidence=0.8)
-    change = change_of(reading, bound.collection)
-    if change is None:
-        return _let_go(reading, bound)
-    status = status_of(reading, bound.collection)
-    if change.is_known and change.path != status and told_state(reading) is None:
-        return stated(reading, bound, change)
-    gives_more = _changes_fields(reading, bound, others)
-    if not change.is_known:
-        if (let_go := _let_go(reading, bound)) is not None:
-            return let_go
-        if reading.said.amount is not None:
-            return None  # "renew a loan by 14 days" changes how much, and no state that anybody named
-        is_doubtful = len(known_states(reading, bound.collection)) >= _STATES_THAT_TELL
-        is_doubtful = (is_doubtful and not _says_the_verb(reading)) or _only_names_it(reading)
-        if is_doubtful and not gives_more:
-            return None  # the records have states, and this is none: which one is meant would be a guess
-    changes: dict[Expr, Draft] = {}
-    place = dot(bound.noun, *change.path)
-    if change.is_known or not gives_more:
-        changes[place] = constant(change.value)
-    kept, lets = _kept_arguments(reading, bound, others)
-    changes = _times(reading, bound) | changes | kept  # a day that is given is the day
-    if not changes:
-        return None
-    steps: list[Step] = [
-        *checks,
-        *state_conditions(reading, bound.collection, bound.noun, change.value if place in changes else None),
-        *lets,
-        {"set": changes},
-        *refund_steps(reading, bound),
-        {"return": change_reply(reading, bound, changed=change.path)},
-    ]
-    notes = change_notes(reading, bound, changes)
-    if place in changes and not change.is_known and known_states(reading, bound.collection):
-        notes = (
-            f"no record is {change.value} yet: the state is made of the verb `{reading.name.verb}`",
-            *notes,
-        )
-    remarks = change_remarks(reading, bound, changes)
-    return Drafted(steps=tuple(steps), notes=notes, remarks=remarks, confidence=0.8)
-
-
-def read_stated(reading: Reading) -> Drafted | None:
-    """A change to what the words name, where no argument says more."""
-    return None if any(one.is_required for one in others_of(reading)) else read_evident(reading)
+    if not change.is_known and not _changes_fields(reading, bound):
+        # "renew a loan by 14 days" changes how much; "Settlement." of `settle_season` is the name once more.
+        # Records that have no field for a state are in none.
+        said = claim_of(reading.tool.description, reading.name.verb).kind
+        is_stateless = change.path[0] not in bound.collection.fields and not bound.collection.is_empty
+        if reading.said.by_so_much or said in ("names", "vague") or is_stateless:
+            return None
+    return _changed(reading, bound, change)
 
 
 def read_evident(reading: Reading) -> Drafted | None:
@@ -119,36 +65,40 @@ def read_evident(reading: Reading) -> Drafted | None:
         return None
     change = change_of(reading, bound.collection, by_verb=False)
     if change is None:
-        return _let_go(reading, bound)
+        return None
     # Where it is not clear that anything is done at all, name and description have to say the same.
     said = claim_of(reading.tool.description)
     is_told = said.kind in ("reads", "names") and said.verb != "give"  # "Gives a captain VIP standing"
     if reading.name.op is None and (is_told or not change.by_name):
         return None
-    return stated(reading, bound, change)
+    return _changed(reading, bound, change)
 
 
-def stated(reading: Reading, bound: Bound, change: Change) -> Drafted:
-    place, literal = dot(bound.noun, *change.path), constant(change.value)
-    shown = str(change.value) if isinstance(change.value, str) else change.path[-1].replace("_", " ")
-    shown = f"not {shown}" if change.value is False else shown
-    if isinstance(change.value, bool) and reading.name.op == "transition":
-        shown = participle(reading.name.verb)
-    told = f"The {spoken(bound.noun).replace('_', ' ')} is already {shown}"
+def _changed(reading: Reading, bound: Bound, change: Change) -> Drafted | None:
     others = others_of(reading)
-    changes: dict[Expr, Draft] = {place: literal if isinstance(change.value, str) else change.value}
-    for one in others:
-        path = field_for(one, bound.collection)
-        if path is not None and path != change.path and field_at(bound.collection.fields, path) is not None:
-            changes[dot(bound.noun, *path)] = arg(one.name)
+    owned = ownership(bound, others, reading)
+    others = [one for one in others if not _is_checked(one, owned)]
+    place, is_turned = dot(bound.noun, *change.path), reading.name.verb == "toggle"
+    kept, lets = _kept_arguments(reading, bound, others)
+    if change.is_known or not _changes_fields(reading, bound):
+        kept = {place: Not(place) if is_turned else constant(change.value)} | kept
+    if not kept:
+        return None
+    target = change.value if place in kept and not is_turned else None
     steps: list[Step] = [
         *bound.steps,
-        *ownership(bound, [one for one in others if arg(one.name) not in changes.values()], reading),
-        require(differs(place, literal), refusal(f"already_{word(shown)}", told)),
-        {"set": changes},
+        *owned,
+        *state_conditions(reading, bound, change.path, target),
+        *lets,
+        {"set": kept},
+        *refund_steps(reading, bound),
         {"return": change_reply(reading, bound, changed=change.path)},
     ]
-    return Drafted(steps=tuple(steps), notes=change_notes(reading, bound, changes), confidence=0.8)
+    notes = change_notes(reading, bound, kept)
+    if place in kept and not change.is_known and known_states(reading, bound.collection):
+        made = f"no record is {change.value} yet: the state is made of the verb `{reading.name.verb}`"
+        notes = (made, *notes)
+    return Drafted(steps=tuple(steps), notes=notes, remarks=change_remarks(reading, bound, kept))
 
 
 def read_decided(reading: Reading) -> Drafted | None:
@@ -170,23 +120,6 @@ def read_decided(reading: Reading) -> Drafted | None:
     return None
 
 
-def _let_go(reading: Reading, bound: Bound) -> Drafted | None:
-    """The one thing that a record may refer to, or not, it no longer does."""
-    gives_back = reading.name.verb in _LETS_GO or "back" in tokens(reading.said.summary.lower())
-    if not gives_back or any(one.is_required for one in others_of(reading)):
-        return None
-    fields = bound.collection.fields
-    paths = {link.path for link in bound.collection.links}
-    links = [p for p in paths if (one := field_at(fields, p)) is not None and "null" in one.kinds]
-    if len(links) != 1:
-        return None
-    place = dot(bound.noun, *links[0])
-    answer = change_reply(reading, bound, changed=links[0])
-    note = f"`{place}` is what `{reading.name.verb}` lets go: nothing else of such records may be blank"
-    steps: tuple[Step, ...] = (*bound.steps, {"set": {place: None}}, {"return": answer})
-    return Drafted(steps=steps, notes=(note,), confidence=0.8)
-
-
 def _is_checked(argument: Argument, owned: Sequence[Step]) -> bool:
     """`cancel_order(order_id, buyer_id)`: whose it is has to fit, so the call does not set it."""
     said = expressions_in([step.get("require") for step in owned])
@@ -194,57 +127,15 @@ def _is_checked(argument: Argument, owned: Sequence[Step]) -> bool:
     return any(inner.arguments[-1:] == (given,) for one in said for inner in one.calls())
 
 
-def _says_the_verb(reading: Reading) -> bool:
-    """Whether the description does not call what happens by another verb: "Release a cage" of `discharge`."""
-    said = claim_of(reading.tool.description, reading.name.verb).verb
-    return said is None or said == reading.name.verb
-
-
-def _only_names_it(reading: Reading) -> bool:
-    """ "Settlement." of `settle_season`: the name once more, so nothing agrees with it on a state."""
-    return claim_of(reading.tool.description, reading.name.verb).kind in ("names", "vague")
-
-
-def _changes_fields(reading: Reading, bound: Bound, others: Sequence[Argument]) -> bool:
+def _changes_fields(reading: Reading, bound: Bound) -> bool:
     """`renew_loan(loan_id, new_due_date)`: what is given says what changes, so no new state is made up. But
     every order has its buyer already, whatever that field is called: `cancel_order(order_id, user_id)`."""
-    paths = [path for one in others if one.is_required and (path := field_for(one, bound.collection))]
+    given = [one for one in others_of(reading) if one.is_required]
+    paths = [path for one in given if (path := field_for(one, bound.collection))]
     if reading.name.verb in DONE_TO_OTHERS:
         return bool(paths)  # like_post(post_id, user_id): the post is in no other state by it
     fields, links = bound.collection.fields, {link.path for link in bound.collection.links}
     return any(path not in links or len(path) > 1 or "null" in fields[path[0]].kinds for path in paths)
-
-
-def allowed_values(arguments: Sequence[Argument]) -> list[Step]:
-    """ "should be either 'a' or 'b'": anything else is refused."""
-    steps: list[Step] = []
-    for one in arguments:
-        if one.values and not one.schema.get("enum") and one.is_scalar:
-            value, shown = arg(one.name), " or ".join(map(str, one.values))
-            condition = is_in(value, one.values)
-            condition = condition if one.is_required else any_of(is_null(value), condition)
-            failure = refusal(f"invalid_{one.name}", f"{one.name} must be {shown}", 400)
-            steps.append(require(condition, failure))
-    return [*steps, *_in_order(arguments)]
-
-
-_ENDS = {"start": "end", "starts": "ends", "begin": "end", "from": "to", "in": "out", "arrival": "departure"}
-_OF_TIME = word_set("date time at on day check arrival departure")
-
-
-def _in_order(arguments: Sequence[Argument]) -> Iterator[Step]:
-    """check_in and check_out, start_date and end_date: nothing ends before it begins."""
-    by_words = {one.words: one for one in arguments if one.kind in ("text", "any")}
-    for words, start in by_words.items():
-        end = by_words.get(tuple(_ENDS.get(word, word) for word in words))
-        is_time = str(start.schema.get("format", "")).startswith("date") or _OF_TIME & {*words}
-        if end is None or end is start or not is_time:
-            continue
-        failure = refusal("invalid_dates", f"{end.name} must not be before {start.name}", 400)
-        is_later = Not(call("is_before", arg(end.name), arg(start.name)))
-        is_time_of_day = compare(call("len", arg(end.name)), "<", Constant(10))
-        # From 22:00 to 06:00 is in order: only days tell.
-        yield require(any_of(is_time_of_day, is_later) if "time" in words else is_later, failure)
 
 
 def _kept_arguments(
@@ -312,15 +203,3 @@ def verb_fields(verb: str, fields: Mapping[str, Field]) -> Iterator[tuple[str, t
         words = tokens(name)
         if len(words) > 1 and words[0] in heads:
             yield name, words[1:]
-
-
-def _times(reading: Reading, bound: Bound) -> dict[Expr, Draft]:
-    """cancelled_at, suspension_start_date: set where the world has such a field."""
-    verb, fields = reading.name.verb, bound.collection.fields
-    heads = [tokens(one) for one in (participle(verb), *action_nouns(verb))]
-    return {
-        dot(bound.noun, name): time_like(field.example)
-        for name, field in fields.items()
-        if any(tokens(name)[: len(head)] == head for head in heads)
-        and tokens(name)[-1] in ("at", "date", "on", "time")
-    }

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from pipelines.core.simulation.domain.clauses import claim_of
 from pipelines.core.simulation.expr.make import NULL, Draft, constant
-from pipelines.core.simulation.reading.lookup import is_only_spoken_of, read_lookup
+from pipelines.core.simulation.reading.lookup import read_lookup
+from pipelines.core.simulation.reading.records import is_only_spoken_of
 from pipelines.core.simulation.reading.replies import Source, reply
 from pipelines.core.simulation.reading.steps import Drafted
 from pipelines.core.simulation.reading.tool_reading import Reading

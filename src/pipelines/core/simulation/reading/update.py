@@ -6,30 +6,28 @@ from collections.abc import Iterator, Sequence
 from pipelines.core.english.verbs import MADE_BY
 from pipelines.core.english.words import article, singular, singulars, tokens, word_set
 from pipelines.core.simulation.domain.arguments import Argument
-from pipelines.core.simulation.domain.roles import field_at
+from pipelines.core.simulation.domain.fields import field_at
 from pipelines.core.simulation.domain.shapes import find_field
-from pipelines.core.simulation.expr.make import Draft, arg, arithmetic, call, constant
-from pipelines.core.simulation.expr.nodes import Constant, Expr
-from pipelines.core.simulation.reading.amounts import counted_field
+from pipelines.core.simulation.expr.make import Draft, arg, call, constant
+from pipelines.core.simulation.expr.nodes import Expr
+from pipelines.core.simulation.reading.amounts import price_difference
 from pipelines.core.simulation.reading.filters import field_for
-from pipelines.core.simulation.reading.money import price_difference
-from pipelines.core.simulation.reading.records import noun_of, others_of, ownership, record_of
+from pipelines.core.simulation.reading.records import (
+    change_notes,
+    change_remarks,
+    change_reply,
+    noun_of,
+    others_of,
+    ownership,
+    record_of,
+)
 from pipelines.core.simulation.reading.states import state_conditions
 from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, dot, find_reference, name_for
 from pipelines.core.simulation.reading.tool_reading import Reading
-from pipelines.core.simulation.reading.transition import allowed_values, read_transition, verb_fields
-from pipelines.core.simulation.reading.writing import change_notes, change_remarks, change_reply
+from pipelines.core.simulation.reading.transition import read_transition, verb_fields
 
 Path = tuple[str, ...]
 _BAGS = word_set("updates update changes fields data attributes patch values properties payload body details")
-
-
-def read_changed_fields(reading: Reading) -> Drafted | None:
-    """An update whose arguments say what changes: as clear as can be."""
-    bound = record_of(reading)
-    places = [_place(one, bound) for one in others_of(reading)] if bound is not None else []
-    is_known = any(path and bound and field_at(bound.collection.fields, path) for path in places)
-    return read_update(reading) if is_known else None
 
 
 def read_spoken_field(reading: Reading) -> Drafted | None:
@@ -45,19 +43,6 @@ def read_spoken_field(reading: Reading) -> Drafted | None:
     # chip ~ microchip, feedback ~ feedback
     is_named = any(part.endswith(word) for word in made if len(word) > 2 for part in parts)
     return read_update(reading) if is_named else None
-
-
-def read_linked(reading: Reading) -> Drafted | None:
-    """`seat_guest(guest_id, table_id)`: of two records the one that may keep the other's id gets it, where no
-    record of the kind is made."""
-    about = reading.subject
-    needed = [one for one in others_of(reading) if one.is_required]
-    if about is None or not about.id_argument.is_required or len(needed) != 1 or not needed[0].id_noun:
-        return None
-    path = field_for(needed[0], about.collection)
-    kept = field_at(about.collection.fields, path) if path is not None else None
-    is_link = any(link.path == path for link in about.collection.links)
-    return read_update(reading) if kept is not None and is_link and "null" in kept.kinds else None
 
 
 def read_update(reading: Reading) -> Drafted | None:
@@ -77,8 +62,7 @@ def read_update(reading: Reading) -> Drafted | None:
     steps = [
         *bound.steps,
         *ownership(bound, [one for one in others if arg(one.name) not in given], reading),
-        *allowed_values(others),
-        *(state_conditions(reading, bound.collection, bound.noun, None) if is_told else ()),
+        *(state_conditions(reading, bound, (), None) if is_told else ()),
         *(step for step, _ in there),
     ]
     if computed is not None:  # each part gives way to the new one of the same kind
@@ -109,17 +93,10 @@ def _there(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iterat
 
 
 def _changes(reading: Reading, bound: Bound, others: Sequence[Argument]) -> Iterator[tuple[Expr, Draft]]:
-    fields = bound.collection.fields
     for argument in others:
         path = _place(argument, bound)
         if argument.kind == "object" and argument.words[-1] in _BAGS:
             yield from _bag(argument, bound)
-        elif argument.kind == "number" and argument.words[-1] in ("delta", "increment", "adjustment"):
-            # Said to be a difference, it is added, not put in the place of what is there.
-            counted = counted_field(reading, argument, fields)
-            place = dot(bound.noun, *(counted or ()))
-            if counted is not None:
-                yield place, arithmetic(call("default", place, Constant(0)), "+", arg(argument.name))
         elif path is not None and not _is_one_more(argument, path, bound):
             yield dot(bound.noun, *path), arg(argument.name)
 

@@ -90,7 +90,7 @@ class RuleBook:
     def findings(self) -> list[Finding]:
         return findings(self.rules) if len(self.rules) <= MOST_COMPARED else []
 
-    def told(self, finding: Finding) -> str:
+    def finding_text(self, finding: Finding) -> str:
         """A finding with the rules that it compares."""
         others = (f"rule {number} is “{self.rules[number - 1].sentence}”" for number in finding.rules[1:])
         return "; ".join((finding.says, *others))
@@ -103,7 +103,7 @@ class RuleBook:
         for finding in self.findings:
             number, first = finding.rules[0], finding.rules[-1]
             if finding.kind is FindingKind.CONTRADICTS and rules[first - 1].problem is None:
-                rules[number - 1] = rules[number - 1]._replace(problem=self.told(finding))
+                rules[number - 1] = rules[number - 1]._replace(problem=self.finding_text(finding))
         return TrialResult(tuple(rules))
 
     @cached_property

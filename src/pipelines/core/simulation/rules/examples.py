@@ -15,9 +15,10 @@ from pipelines.core.simulation.expr.nodes import Path
 from pipelines.core.simulation.rules import rule as r
 from pipelines.core.simulation.rules import samples
 from pipelines.core.simulation.rules.rule import Rule
-from pipelines.core.simulation.rules.samples import OMITTED, value_at
+from pipelines.core.simulation.rules.samples import OMITTED
 from pipelines.core.simulation.rules.vocabulary import Kind, Vocabulary
 from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed
+from pipelines.core.simulation.syntax.lookups import value_at
 from pipelines.core.text.json_text import Json, JsonObject, dumps, same
 from pipelines.core.tools.example_arguments import example_arguments
 

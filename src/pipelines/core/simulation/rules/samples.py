@@ -12,7 +12,7 @@ from pipelines.core.simulation.expr import Expr, written
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.library.dates import moment_of
 from pipelines.core.simulation.rules.rule import ARGS
-from pipelines.core.simulation.rules.vocabulary import Keys, ToolNouns
+from pipelines.core.simulation.rules.vocabulary import ToolNouns
 from pipelines.core.simulation.syntax.compiler import Evaluate
 from pipelines.core.simulation.syntax.expressions import compile_expression
 from pipelines.core.text.json_text import Json, JsonObject
@@ -82,12 +82,6 @@ def depends_on_run(expr: Expr) -> bool:
 
 def is_dated(expr: Expr) -> bool:
     return looks_at_clock(expr) or any(call.function in _DATED for call in expr.calls())
-
-
-def value_at(record: Any, keys: Keys) -> Any:
-    for key in keys:
-        record = record.get(key) if isinstance(record, dict) else None
-    return record
 
 
 def compile_condition(expr: Expr, names: Collection[str]) -> Evaluate | None:

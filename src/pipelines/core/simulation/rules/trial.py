@@ -21,6 +21,7 @@ from pipelines.core.simulation.rules.rule import ARGS, EACH, REPLY, Rule
 from pipelines.core.simulation.rules.vocabulary import Keys, Kind, ToolNouns, Vocabulary
 from pipelines.core.simulation.simulator import Moment
 from pipelines.core.simulation.syntax.compiler import Evaluate
+from pipelines.core.simulation.syntax.lookups import value_at
 from pipelines.core.simulation.values import Stopped
 from pipelines.core.text.json_text import same
 
@@ -82,7 +83,7 @@ class _TrialContext:
         if (kind, keys) not in self._values:
             records = self.world.entities.get(kind, {})
             few = records.values() if len(records) <= samples.MOST_RECORDS else ()
-            self._values[kind, keys] = [samples.value_at(one, keys) for one in few]
+            self._values[kind, keys] = [value_at(one, keys) for one in few]
         return self._values[kind, keys]
 
 

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from pipelines.core.english.words import joined, singular, singulars, tokens
 from pipelines.core.simulation.domain.arguments import ToolLike
-from pipelines.core.simulation.domain.fields import Field
-from pipelines.core.simulation.domain.roles import status_path
+from pipelines.core.simulation.domain.fields import Field, status_path
 from pipelines.core.simulation.domain.shapes import Collection, Survey
 from pipelines.core.simulation.domain.tool_facts import ToolFacts
 from pipelines.core.simulation.domain.tool_names import without_generic

@@ -48,7 +48,7 @@ def name(compiler: Compiler, node: ast.Name) -> Evaluate:
     if read in FUNCTIONS:
         compiler.complain(f"`{read}` is a function", f"call it: {FUNCTIONS[read].signature}")
     else:
-        compiler.complain(f"`{read}` is not bound here", did_you_mean(read, compiler.names))
+        compiler.complain(f"`{read}` is not defined here", did_you_mean(read, compiler.names))
     return lambda call: None
 
 

@@ -176,7 +176,7 @@ def _built(entities: Mapping[str, Attributes], reach: Reach) -> Index | None:
 
 
 def _reached(attrs: Attributes, reach: Reach) -> set[Json] | None:
-    value: Json = _follow(attrs, reach.path)
+    value: Json = value_at(attrs, reach.path)
     if reach.inside is None:
         return set(_scalars([value]))
     if reach.inside == ():
@@ -187,10 +187,10 @@ def _reached(attrs: Attributes, reach: Reach) -> set[Json] | None:
             else set(_scalars(value if isinstance(value, (list, dict)) else ()))
         )
     parts = list(value.values()) if isinstance(value, dict) else value
-    return set(_scalars(_follow(part, reach.inside) for part in parts)) if isinstance(parts, list) else set()
+    return set(_scalars(value_at(part, reach.inside) for part in parts)) if isinstance(parts, list) else set()
 
 
-def _follow(value: Json, path: tuple[str, ...]) -> Json:
+def value_at(value: Json, path: tuple[str, ...]) -> Json:
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value

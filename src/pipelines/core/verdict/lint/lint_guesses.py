@@ -12,7 +12,7 @@ from pipelines.core.matchers.matching import Path
 from pipelines.core.oracles.expected_state import assertion_paths, parse_expected_state
 from pipelines.core.oracles.paths import FLAGS
 from pipelines.core.simulation.build import PlannedSimulator, ToolPlan, build_simulator
-from pipelines.core.simulation.reading.words import read_tool_name
+from pipelines.core.simulation.domain.tool_names import read_tool_name
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.json_text import Json
 from pipelines.core.text.problems import Problem, Refused

@@ -57,7 +57,7 @@ def judge_question(
 
 
 def _message(criteria: Sequence[Criterion], fence: str, text: str) -> str:
-    listed = "\n".join(criterion.told() for criterion in criteria)
+    listed = "\n".join(criterion.describe() for criterion in criteria)
     ids = ", ".join(criterion.id for criterion in criteria)
     return (
         f"CRITERIA\n{listed}\n\nTHE RUN, as data:\n{fenced(fence, text)}\n"

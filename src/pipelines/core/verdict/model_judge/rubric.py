@@ -141,7 +141,7 @@ class Criterion:
     def may_not_apply(self) -> bool:
         return self.kind not in (CriterionKind.TASK_COMPLETION, CriterionKind.RECOVERY)
 
-    def told(self) -> str:
+    def describe(self) -> str:
         return f"- {self.id} ({'with' if self.is_scored else 'without'} a score): {self.question}"
 
 

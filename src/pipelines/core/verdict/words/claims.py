@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from pipelines.core.simulation.reading.words import singular
+from pipelines.core.english.words import singular
 from pipelines.core.verdict.words.speech import clauses, is_asserted, sentences
 from pipelines.core.verdict.words.tool_words import ToolWords
 

@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 
 from pipelines.core.english.stems import stem
-from pipelines.core.simulation.reading.words import word_set
+from pipelines.core.english.words import word_set
 
 #: Each search holds the interpreter for as long as its text is. What is longer is left over, unread.
 LONGEST_SENTENCE = 1_500

@@ -5,14 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pipelines.core.simulation.reading.words import (
-    participle,
-    plural,
-    read_tool_name,
-    singular,
-    without_generic,
-    word_set,
-)
+from pipelines.core.english.inflection import participle
+from pipelines.core.english.words import plural, singular, word_set
+from pipelines.core.simulation.domain.tool_names import read_tool_name, without_generic
 from pipelines.core.tools.tools_schema import Tool
 
 # Verbs that say what was done even without naming the thing: "I've refunded it". The others ("sent",

@@ -37,9 +37,9 @@ class Guard:
         self._plugins = {}
         self._pid = _PID
         self._say(begun=True)
-        atexit.register(self._left)
+        atexit.register(self._report_exit)
 
-    def _left(self):
+    def _report_exit(self):
         if os.getpid() == self._pid:  # not a fork of it
             self._say(left=True)
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
+from pipelines.core.evals.matrix.matrix_request import read_matrix
 from pipelines.engine.evals import start_matrix
 from pipelines.engine.evals.score_matrix import MatrixReports
 from pipelines.engine.find import find_matrix
@@ -59,7 +60,7 @@ async def post_matrix(request: Request, platform: Ours, runner: Runner, key: Con
         platform,
         runner,
         key.org_id,
-        await read_json_object(request),
+        read_matrix(await read_json_object(request)),
         most_runs=request.app.state.eval_matrix_runs,
     )
     return answer(opened.as_json(), 202)

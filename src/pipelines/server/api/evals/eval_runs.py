@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from pipelines.core.evals.matrix.matrix_request import read_run
 from pipelines.engine.evals import start_matrix
 from pipelines.engine.reports import read_eval_run
 from pipelines.server.api.common import (
@@ -25,7 +26,8 @@ from pipelines.server.api.common import (
 from pipelines.server.api.evals.eval_scenarios import RiskLevel
 from pipelines.server.api.schemas import bodies
 from pipelines.storage.database.paging import Filter
-from pipelines.storage.evals.evals import BASELINE, eval_runs
+from pipelines.storage.evals.eval_outcomes import eval_runs
+from pipelines.storage.evals.evals import BASELINE
 from pipelines.wire.names import RunStatus
 
 router = APIRouter(prefix="/api/v1/eval/runs", tags=["eval library"])
@@ -39,11 +41,11 @@ async def post_run(request: Request, platform: Ours, runner: Runner, key: Contri
 
     A variation without a baseline of the same versions of scenario and agent runs that too.
     """
-    opened = await start_matrix.open_runs(
+    opened = await start_matrix.open_matrix(
         platform,
         runner,
         key.org_id,
-        await read_json_object(request),
+        read_run(await read_json_object(request)),
         most_runs=request.app.state.eval_matrix_runs,
     )
     return answer(opened.as_json(), 202)

@@ -19,7 +19,7 @@ from pipelines.engine.simulation import check_plans
 from pipelines.engine.simulation.try_tool_call import Scratch, TriedCall, scratch_of_task, try_call
 from pipelines.server.api.common import MAX_ID, Id, OptionalId, platform_of
 from pipelines.server.pages.agents.agent import agent_page, read_agent
-from pipelines.server.pages.form_fields import problems_by_field, read_json_text
+from pipelines.server.pages.form_fields import problems_by_field, problems_in, read_json_text
 from pipelines.server.pages.page import go
 from pipelines.server.pages.tasks.sentence_list import (
     IN_PART,
@@ -78,10 +78,8 @@ async def post_switch(agent_id: Id, name: str, request: Request, visitor: Writer
         changed = await register_agent.change_agent(
             platform, visitor.org_id, agent_id, {"tools_schema": _switched(agent, name, typed)}
         )
-    except Refused as refused:
-        told = [problem.as_json() for problem in refused.problems]
-    except OdysseyError as error:
-        told = [{"path": "", "message": error.message}]
+    except (Refused, OdysseyError) as error:
+        told = [problem.as_json() for problem in problems_in(error)]
     else:
         mode = typed.get("mode", "sandbox")
         return go(

@@ -12,7 +12,7 @@ from pipelines.engine.agents import register_agent
 from pipelines.engine.find import find_agent
 from pipelines.server.api.common import MAX_ID, Id, platform_of
 from pipelines.server.pages.agents import agent_form
-from pipelines.server.pages.form_fields import MOST_TEXT, problems_by_field, read_json_text
+from pipelines.server.pages.form_fields import MOST_TEXT, problems_by_field, problems_in, read_json_text
 from pipelines.server.pages.page import go, page
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts, read_form
 from pipelines.storage.agents.agents import Agent
@@ -81,9 +81,9 @@ async def post_new_agent(request: Request, visitor: Writer) -> Response:
         agent = await register_agent.create_agent(platform_of(request), visitor.org_id, read.body)
     except Refused as refused:
         problems = read.and_others(refused.problems)
-        return await _form_page(request, visitor, _kept(typed), problems=problems)
+        return await _form_page(request, visitor, _without_secret(typed), problems=problems)
     except OdysseyError as error:
-        return await _form_page(request, visitor, _kept(typed), problems=_whole(error))
+        return await _form_page(request, visitor, _without_secret(typed), problems=problems_in(error))
     return go(f"/agents/{agent.id}", f"Registered {agent.definition.name} as agent {agent.id}.")
 
 
@@ -100,10 +100,8 @@ async def post_import(request: Request, visitor: Writer) -> Response:
         if not isinstance(body, dict):
             raise Refused([Problem(path="/json", message="must be a JSON object with one agent")], "the form")
         agent = await register_agent.create_agent(platform_of(request), visitor.org_id, body)
-    except Refused as refused:
-        return await _import_refused(request, visitor, typed, refused.problems)
-    except OdysseyError as error:
-        return await _import_refused(request, visitor, typed, _whole(error))
+    except (Refused, OdysseyError) as error:
+        return await _import_refused(request, visitor, typed, problems_in(error))
     return go(f"/agents/{agent.id}", f"Registered {agent.definition.name} as agent {agent.id}.")
 
 
@@ -130,9 +128,11 @@ async def post_edit(agent_id: Id, request: Request, visitor: Writer) -> Response
         changed = await register_agent.change_agent(platform, visitor.org_id, agent_id, read.body)
     except Refused as refused:
         problems = read.and_others(refused.problems)
-        return await _form_page(request, visitor, _kept(typed), agent=agent, problems=problems)
+        return await _form_page(request, visitor, _without_secret(typed), agent=agent, problems=problems)
     except OdysseyError as error:
-        return await _form_page(request, visitor, _kept(typed), agent=agent, problems=_whole(error))
+        return await _form_page(
+            request, visitor, _without_secret(typed), agent=agent, problems=problems_in(error)
+        )
     said = "Nothing changed." if changed.version == agent.version else f"Saved as version {changed.version}."
     return go(f"/agents/{agent_id}", said)
 
@@ -174,14 +174,10 @@ async def _import_refused(
     return await _form_page(request, visitor, agent_form.empty_form(), json_typed=typed, json_problems=shown)
 
 
-def _kept(typed: dict[str, str]) -> dict[str, str]:
+def _without_secret(typed: dict[str, str]) -> dict[str, str]:
     """The submitted fields without the secret, which must not appear in a page."""
     return agent_form.empty_form() | {
         name: value
         for name, value in typed.items()
         if name in agent_form.FIELDS and name != agent_form.SECRET
     }
-
-
-def _whole(error: OdysseyError) -> list[Problem]:
-    return [Problem(path="", message=error.message)]

@@ -72,7 +72,7 @@ async def compare_batches_page(request: Request, visitor: Reader) -> Response:
         given=given,
         offered=_with_chosen(offered, given),
         problems=problems,
-        shown=_shown(compared) if compared is not None else None,
+        shown=_comparison_view(compared) if compared is not None else None,
     )
 
 
@@ -83,7 +83,7 @@ def _with_chosen(offered: list[tuple[str, str]], given: dict[str, str]) -> list[
     ]
 
 
-def _shown(compared: JsonObject) -> dict[str, Any]:
+def _comparison_view(compared: JsonObject) -> dict[str, Any]:
     whole: Any = compared
     flips = {(flip["task_key"], flip["direction"]): flip for flip in reversed(whole["flips"])}
     tasks = [task | {"pair": _pair(task, flips)} for task in whole["tasks"][:MOST_ROWS]]

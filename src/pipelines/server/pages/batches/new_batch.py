@@ -6,7 +6,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from pipelines.core.results.run_estimate import RunEstimate
-from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.tools.live_tools import PASSTHROUGH_MODES
 from pipelines.engine.batches.open_batch import MAX_REPEATS, open_batch
@@ -17,8 +17,7 @@ from pipelines.engine.reports.summarize_batch import (
     tasks_with_tag,
 )
 from pipelines.server.api.common import platform_of, runner_of
-from pipelines.server.errors import status_of
-from pipelines.server.pages.form_fields import budget_in
+from pipelines.server.pages.form_fields import budget_in, number_or_text, problems_in, refusal_status
 from pipelines.server.pages.page import go, page, part
 from pipelines.server.pages.runs.run_query import read_id
 from pipelines.server.pages.runs.runs import MOST_OFFERED, Offered
@@ -48,7 +47,7 @@ MODES = {
 
 @router.get("/batches/new")
 async def new_batch_page(request: Request, visitor: Reader) -> Response:
-    return await _shown(request, visitor, _filled(request.query_params))
+    return await _form_page(request, visitor, _filled(request.query_params))
 
 
 @router.get("/batches/new/estimate")
@@ -67,11 +66,9 @@ async def start_batch(request: Request, visitor: Writer) -> Response:
     try:
         body = await _body(request, visitor, form)
         batch = await open_batch(platform_of(request), runner_of(request), visitor.org_id, body)
-    except Refused as refused:
-        return await _shown(request, visitor, form, problems=refused.problems, status=422)
-    except OdysseyError as error:
-        problem = Problem(path="", message=error.message)
-        return await _shown(request, visitor, form, problems=[problem], status=status_of(type(error)))
+    except (Refused, OdysseyError) as error:
+        status = refusal_status(error)
+        return await _form_page(request, visitor, form, problems=problems_in(error), status=status)
     return go(f"/batches/{batch.id}")
 
 
@@ -86,7 +83,7 @@ async def _body(request: Request, visitor: Visitor, form: dict[str, str]) -> Jso
     body: JsonObject = {}
     for name in ("agent_id", "dataset_id", "repeats", "concurrency", "fault_seed"):
         if form[name]:
-            body[name] = _number(form[name])
+            body[name] = number_or_text(form[name])
     body |= budget_in(form)
     if form["passthrough"] != "live" or form["cassette"]:
         body |= {"passthrough": form["passthrough"]} | (
@@ -106,11 +103,7 @@ async def _body(request: Request, visitor: Visitor, form: dict[str, str]) -> Jso
     return body
 
 
-def _number(text: str) -> Json:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else text
-
-
-async def _shown(
+async def _form_page(
     request: Request,
     visitor: Visitor,
     form: dict[str, str],

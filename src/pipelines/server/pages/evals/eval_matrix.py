@@ -10,6 +10,7 @@ from starlette.datastructures import FormData
 
 from pipelines.core.evals.heatmap.cell_words import cell_sentences
 from pipelines.core.evals.heatmap.heatmap_page import ROW_FILTERS
+from pipelines.core.evals.matrix.matrix_request import read_matrix
 from pipelines.core.evals.scenarios.variation import BUILTIN, DEFAULT_INTENSITY, INTENSITIES
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
@@ -79,7 +80,7 @@ async def start(request: Request, visitor: Writer) -> Response:
             platform,
             runner_of(request),
             visitor.org_id,
-            await _asked(request, visitor, chosen),
+            read_matrix(await _request_body(request, visitor, chosen)),
             most_runs=request.app.state.eval_matrix_runs,
         )
     except Refused:
@@ -96,7 +97,7 @@ def _chosen(form: FormData) -> dict[str, Any]:
     return one | many
 
 
-async def _asked(request: Request, visitor: Visitor, chosen: dict[str, Any]) -> JsonObject:
+async def _request_body(request: Request, visitor: Visitor, chosen: dict[str, Any]) -> JsonObject:
     """The body for the API. A field that is not a number stays text, so that the API reports it."""
     scenarios: list[str] = chosen["scenarios"]
     if chosen["all"]:
@@ -121,7 +122,7 @@ async def _forecast(
     request: Request, visitor: Visitor, chosen: dict[str, Any]
 ) -> tuple[MatrixForecast | None, Sequence[Problem]]:
     try:
-        body = await _asked(request, visitor, chosen)
+        body = await _request_body(request, visitor, chosen)
         most = request.app.state.eval_matrix_runs
         return await forecast_matrix(platform_of(request), visitor.org_id, body, most_runs=most), ()
     except Refused as refused:

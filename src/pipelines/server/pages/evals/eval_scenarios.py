@@ -11,7 +11,7 @@ from pipelines.core.evals.scenarios.scenario import RISK_LEVELS, Scenario
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.evals import edit_scenarios
-from pipelines.engine.evals.scenario_text import check_text, format_scenario, read_text
+from pipelines.engine.evals.scenario_text import format_scenario, read_text
 from pipelines.server.api.common import platform_of
 from pipelines.server.pages.evals.evals import TABS, TRAIL, Word, agent_choices, number_of
 from pipelines.server.pages.page import go, page, part
@@ -139,7 +139,7 @@ async def _checked(
     request: Request, visitor: Visitor, text: str
 ) -> tuple[Scenario | None, Sequence[Problem]]:
     try:
-        return await check_text(platform_of(request), visitor.org_id, text), ()
+        return (await read_text(platform_of(request), visitor.org_id, text))[1], ()
     except Refused as refused:
         return None, refused.problems
 

@@ -33,7 +33,7 @@ from pipelines.server.pages.reviews.review_queue import (
     looker_of,
     name_cookie,
     next_free,
-    read_wanted,
+    read_queue_filters,
     verdict_label,
 )
 from pipelines.server.pages.visitor import Keeper, Reader, Writer, form_texts, read_form
@@ -53,13 +53,13 @@ async def review_page(
     request: Request, visitor: Reader, cursor: Annotated[str, Query(max_length=200)] = ""
 ) -> Response:
     platform = platform_of(request)
-    wanted = read_wanted(request.query_params)
+    wanted = read_queue_filters(request.query_params)
     watch: ReviewWatch = request.app.state.review_watch
     await watch.look()  # what has ended by now is among what is shown
     caller = looker_of(request, visitor)
     found = await listed(platform, caller, wanted, limit=SHOWN, cursor=cursor)
     names, asked = await platform.database.read(
-        lambda connection: _beside(connection, visitor.org_id, found.items)
+        lambda connection: _names_and_requests(connection, visitor.org_id, found.items)
     )
     more = cursor_of(found)
     return await page(
@@ -92,7 +92,7 @@ async def review_page(
 @router.post("/review/bulk")
 async def bulk(request: Request, visitor: Writer) -> Response:
     form, texts = await read_form(request), await form_texts(request)
-    wanted = read_wanted(texts)
+    wanted = read_queue_filters(texts)
     action = texts.get("action", "")
     body: JsonObject = {"action": action, "ids": [str(id) for id in form.getlist("id")]}
     if action == "verdict":
@@ -108,7 +108,7 @@ async def bulk(request: Request, visitor: Writer) -> Response:
         if result["ok"] and asked.verdict.get("verdict") == Verdict.NEEDS_MORE_RUNS:
             await queue_requested_runs(platform, runner_of(request), str(result["id"]))
     forget_counts(request, visitor.org_id)
-    return go(f"/review{wanted.query()}", _said(results, action))
+    return go(f"/review{wanted.query()}", _result_message(results, action))
 
 
 @router.post("/review/as")
@@ -143,7 +143,7 @@ def _number(text: str) -> Json:
         return text[:40]
 
 
-def _beside(
+def _names_and_requests(
     connection: Connection, org_id: int, items: list[JsonObject]
 ) -> tuple[dict[int, str], dict[int, str | None]]:
     """The names of the agents, and the user requests of the runs of the items."""
@@ -169,7 +169,7 @@ async def _agreement(platform: Platform, org_id: int) -> list[JsonObject]:
     return [each for each in found if each.get("items")]
 
 
-def _said(results: list[JsonObject], action: str) -> str:
+def _result_message(results: list[JsonObject], action: str) -> str:
     done = sum(1 for result in results if result["ok"])
     word = {"claim": "taken", "release": "released"}.get(action, "decided")
     said = f"{done} of {len(results)} {word}."

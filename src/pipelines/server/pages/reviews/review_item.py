@@ -25,14 +25,14 @@ from pipelines.server.pages.form_fields import number_in, read_json_text
 from pipelines.server.pages.page import forget_counts, go, page, part
 from pipelines.server.pages.reviews.review_queue import (
     WINDOW,
-    Wanted,
+    QueueFilters,
     is_held,
     just_done,
     kind_label,
     listed,
     looker_of,
     next_free,
-    read_wanted,
+    read_queue_filters,
     verdict_label,
 )
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts
@@ -49,7 +49,7 @@ NOT_A_RUN = (
 
 @router.get("/review/{review_id}")
 async def review_item_page(review_id: ReviewId, request: Request, visitor: Reader) -> Response:
-    return await _item_page(request, visitor, review_id, read_wanted(request.query_params))
+    return await _item_page(request, visitor, review_id, read_queue_filters(request.query_params))
 
 
 @router.post("/review/{review_id}/claim")
@@ -78,7 +78,7 @@ async def release(review_id: ReviewId, request: Request, visitor: Writer) -> Res
 async def decide(review_id: ReviewId, request: Request, visitor: Writer) -> Response:
     platform, caller = platform_of(request), looker_of(request, visitor)
     form = await form_texts(request)
-    wanted = read_wanted(form)
+    wanted = read_queue_filters(form)
     waiting = (await listed(platform, caller, wanted, limit=WINDOW)).items
     try:
         item = await decide_reviews.give_verdict(platform, caller, review_id, await _verdict(request, form))
@@ -99,7 +99,7 @@ async def reopen(review_id: ReviewId, request: Request, visitor: Writer) -> Resp
     caller = looker_of(request, visitor)
     await decide_reviews.reopen_review(platform_of(request), caller, review_id, form.get("note", ""))
     forget_counts(request, visitor.org_id)
-    query = read_wanted(form).query()
+    query = read_queue_filters(form).query()
     return go(f"/review/{review_id}{query}", "The item is open again, and its decision is undone.")
 
 
@@ -120,7 +120,7 @@ async def make_scenario(review_id: ReviewId, request: Request, visitor: Writer) 
         )
         made = await scenario_from_run(platform, visitor.org_id, item["run_id"], fields)
     except (Refused, Conflict) as refused:
-        wanted = read_wanted(form)
+        wanted = read_queue_filters(form)
         return await _item_page(
             request, visitor, review_id, wanted, refused=refused, typed=form, is_scenario=True
         )
@@ -131,7 +131,7 @@ async def _item_page(
     request: Request,
     visitor: Visitor,
     review_id: str,
-    wanted: Wanted,
+    wanted: QueueFilters,
     *,
     refused: Refused | Conflict | ReviewClaimed | None = None,
     typed: dict[str, str] | None = None,

@@ -28,7 +28,7 @@ MOST_NAME = 255
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wanted:
+class QueueFilters:
     """The filters of the queue, from the URL."""
 
     status: str = "waiting"
@@ -58,9 +58,9 @@ class Wanted:
         )
 
 
-def read_wanted(query: Mapping[str, str]) -> Wanted:
+def read_queue_filters(query: Mapping[str, str]) -> QueueFilters:
     """Parses the filters; raises Refused with all invalid ones."""
-    wanted = Wanted(**{name: query.get(name, "") for name in ("kind", "risk", "agent", "mine")})
+    wanted = QueueFilters(**{name: query.get(name, "") for name in ("kind", "risk", "agent", "mine")})
     wanted = replace(wanted, status=query.get("status") or "waiting")
     problems = [
         Problem(path=name, message=f"must be one of {', '.join(choices)}, not {value[:40]!r}")
@@ -94,7 +94,7 @@ def name_cookie(name: str) -> str:
 
 
 async def listed(
-    platform: Platform, caller: Caller, wanted: Wanted, *, limit: int, cursor: str | None = None
+    platform: Platform, caller: Caller, wanted: QueueFilters, *, limit: int, cursor: str | None = None
 ) -> ListedPage:
     return await list_reviews(
         platform,

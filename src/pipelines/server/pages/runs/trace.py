@@ -58,7 +58,7 @@ async def run_page(
     at: Annotated[int | None, Query(ge=0, le=MAX_ID)] = None,
 ) -> Response:
     caller = _looker(visitor)
-    read = await read_steps.read_run_page(platform, caller, run_id, _shown(s, at))
+    read = await read_steps.read_run_page(platform, caller, run_id, _view_chooser(s, at))
     timeline = read.timeline
     run = timeline.run
     assert read.step is not None
@@ -230,7 +230,7 @@ async def cancel(run_id: Id, platform: Ours, runner: Runner, visitor: Writer) ->
     return go(f"/runs/{run_id}", "The run is cancelled.")
 
 
-def _shown(s: str, at: int | None) -> Callable[[Timeline], TimelineView]:
+def _view_chooser(s: str, at: int | None) -> Callable[[Timeline], TimelineView]:
     """The requested step, else the most relevant one, and the lines around it or the requested lines."""
 
     def choose(timeline: Timeline) -> TimelineView:

@@ -14,7 +14,6 @@ from pipelines.wire.names import MODEL_CALL
 
 WINDOW = 200
 LINE_CHARS = 160
-LANES = 6  # colours of actors; the seventh has the first one's again, and its name
 #: Sign, colour and label of the events that are not tool calls.
 _EVENTS = {
     "assistant_message": ("❝", "", "agent"),

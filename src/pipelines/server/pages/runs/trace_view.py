@@ -133,7 +133,7 @@ def step_context(step: StepInFull) -> dict[str, Any]:
             "message": {"role": message.role, "text": message.text(), "thinking": thinking_text(message)}
         }
     elif item.kind == "start":
-        context |= {"asked": _asked(timeline.run)}
+        context |= {"asked": _task_parts(timeline.run)}
     else:
         context |= {"error": _error(timeline.run), "transcript": _transcript(timeline)}
     return context
@@ -201,7 +201,7 @@ def review_of(run: Run, review: JsonObject | None) -> str | None:
     return f"{RUN_PREFIX}{run.id}" if waits and run.human_verdict is None else None
 
 
-def _asked(run: Run) -> dict[str, Any]:
+def _task_parts(run: Run) -> dict[str, Any]:
     seed = run.seed
     oracle = {
         "outcome": seed.expected_outcome,

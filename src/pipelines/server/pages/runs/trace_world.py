@@ -33,7 +33,7 @@ def world_context(step: StepInFull) -> dict[str, Any] | None:
     return {
         "step": world.step,
         "is_after_this": is_after_this,
-        "changes": [(change, _kept(world, change)) for change in world.changes[:MOST_CHANGED]],
+        "changes": [(change, _unchanged_fields(world, change)) for change in world.changes[:MOST_CHANGED]],
         "more_changes": max(0, len(world.changes) - MOST_CHANGED),
         "flag_changes": world.flag_changes[:MOST_FLAGS],
         "changed": shown,
@@ -56,7 +56,7 @@ def _within(changed: list[EntityChange]) -> Iterator[EntityChange]:
         yield entity
 
 
-def _kept(world: WorldAfter, change: EntityChange) -> list[tuple[str, Json]]:
+def _unchanged_fields(world: WorldAfter, change: EntityChange) -> list[tuple[str, Json]]:
     """Unchanged fields of a changed entity, so that the reader recognises it."""
     if change.what != "changed":
         return []

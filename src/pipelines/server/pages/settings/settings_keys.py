@@ -59,7 +59,7 @@ async def set_credential(request: Request, visitor: Writer) -> Response:
         made = await manage_credentials.set_credential(platform_of(request), visitor.org_id, body)
     except Refused as refused:
         return await _credentials(request, visitor, refused=refused, name=form.get("name", ""))
-    warned = " ".join(_said(each) for each in made.soft_warnings)
+    warned = " ".join(_warning_text(each) for each in made.soft_warnings)
     return go("/settings/credentials", f"{made.credential.name} is set. {warned}".strip())
 
 
@@ -131,5 +131,5 @@ def _more(path: str, last_id: int | None) -> str | None:
     return f"{path}?cursor={encode_cursor(str(last_id))}" if last_id is not None else None
 
 
-def _said(warning: Json) -> str:
+def _warning_text(warning: Json) -> str:
     return str(warning.get("message", warning)) if isinstance(warning, dict) else str(warning)

@@ -21,7 +21,8 @@ from pipelines.server.service.housekeeping import prune_now, would_prune
 from pipelines.server.service.sandboxes import code_folder, environments_folder
 from pipelines.storage.accounts.keys import is_only_org
 from pipelines.storage.database.connection import Connection
-from pipelines.storage.runs.batches import counts_of_batch, signs_of_workers, unfinished_batches
+from pipelines.storage.runs.batches import counts_of_batch, unfinished_batches
+from pipelines.storage.runs.workers import signs_of_workers
 from pipelines.wire.errors import StorageUnavailable
 
 router = APIRouter()
@@ -94,7 +95,7 @@ async def data_page(request: Request, visitor: Keeper) -> Response:
         visitor,
         "settings_data.html",
         "data",
-        settings=list(_shown(settings)),
+        settings=list(_setting_rows(settings)),
         data_dir=str(settings.data_dir.resolve()),
         is_shared=settings.is_shared,
         telemetry_days=settings.telemetry_days,
@@ -143,7 +144,7 @@ def _work(connection: Connection, org_id: int) -> JsonObject:
     return {"batches": len(batches), "runs": {**totals}, "workers": workers, "is_alone": is_alone}
 
 
-def _shown(settings: Settings) -> Iterator[Setting]:
+def _setting_rows(settings: Settings) -> Iterator[Setting]:
     for each in SETTINGS:
         value = getattr(settings, each.field)
         is_default = str(value) == str(each.default)

@@ -51,7 +51,7 @@ NOTHING = "Drop a file here, choose one, or paste its text."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class UploadForm:
     """The submitted form."""
 
     name: str
@@ -74,7 +74,7 @@ class Asked:
         return self.rows.format if self.rows is not None else None
 
 
-EMPTY = Asked(
+EMPTY = UploadForm(
     name="",
     agent_id="",
     text="",
@@ -94,16 +94,16 @@ async def new_page(request: Request, visitor: Writer, agent_id: ChosenId = "") -
 @router.post("/datasets/check")
 async def check(request: Request, visitor: Writer) -> Response:
     """Nothing is stored."""
-    async with _asked(request) as asked:
+    async with _read_upload(request) as asked:
         told = await _looked_at(request, visitor, asked)
-    return await _shown(request, visitor, asked, told)
+    return await _respond(request, visitor, asked, told)
 
 
 @router.post("/datasets")
 async def create(request: Request, visitor: Writer) -> Response:
-    async with _asked(request) as asked:
+    async with _read_upload(request) as asked:
         if asked.rows is None:
-            return await _shown(request, visitor, asked, {"problem": NOTHING})
+            return await _respond(request, visitor, asked, {"problem": NOTHING})
         try:
             made = await create_dataset(
                 platform_of(request),
@@ -114,13 +114,13 @@ async def create(request: Request, visitor: Writer) -> Response:
                 naming=asked.naming,
             )
         except TookTooMuch as error:
-            return await _shown(request, visitor, asked, {"problem": unreadable(error).message})
+            return await _respond(request, visitor, asked, {"problem": unreadable(error).message})
         except Refused as refused:
             told = await _looked_at(request, visitor, asked)
             named: list[Json] = [problem.as_json() for problem in refused.problems if problem.path == "/name"]
-            return await _shown(request, visitor, asked, told | {"name_problems": named})
+            return await _respond(request, visitor, asked, told | {"name_problems": named})
         except NotFound as error:
-            return await _shown(request, visitor, asked, {"problem": error.message})
+            return await _respond(request, visitor, asked, {"problem": error.message})
     count = len(made.task_ids)
     said = f"{count:,} task{'s are' if count != 1 else ' is'} stored."
     if made.warnings:
@@ -138,7 +138,7 @@ def _gone(request: Request, path: str, said: str) -> Response:
     return response
 
 
-async def _looked_at(request: Request, visitor: Visitor, asked: Asked) -> JsonObject:
+async def _looked_at(request: Request, visitor: Visitor, asked: UploadForm) -> JsonObject:
     """The preview of the file; with `problem` if it could not be read."""
     if asked.rows is None:
         return {"problem": NOTHING}
@@ -156,7 +156,7 @@ async def _looked_at(request: Request, visitor: Visitor, asked: Asked) -> JsonOb
         return {"problem": error.message}
 
 
-async def _shown(request: Request, visitor: Visitor, asked: Asked, told: JsonObject) -> Response:
+async def _respond(request: Request, visitor: Visitor, asked: UploadForm, told: JsonObject) -> Response:
     """A fragment for htmx, the whole page for a browser without scripts."""
     if not request.headers.get("hx-request"):
         return await _whole(request, visitor, asked, told)
@@ -164,7 +164,7 @@ async def _shown(request: Request, visitor: Visitor, asked: Asked, told: JsonObj
     return await part(visitor, "dataset_checked.html", status=_status(told), **context)
 
 
-async def _whole(request: Request, visitor: Visitor, asked: Asked, told: JsonObject) -> Response:
+async def _whole(request: Request, visitor: Visitor, asked: UploadForm, told: JsonObject) -> Response:
     agents = await platform_of(request).database.read(
         lambda connection: agent_choices(connection, visitor.org_id, most=AGENTS_OFFERED)
     )
@@ -187,7 +187,7 @@ def _status(told: JsonObject) -> int:
     return 422 if told.get("problem") or told.get("problems") or told.get("name_problems") else 200
 
 
-def _context(asked: Asked, told: JsonObject) -> dict[str, Any]:
+def _context(asked: UploadForm, told: JsonObject) -> dict[str, Any]:
     is_read = "columns" in told
     table = shown_table(told) if is_read else None
     found = table.found if table is not None else frozenset[str]()
@@ -215,7 +215,7 @@ def _context(asked: Asked, told: JsonObject) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def _asked(request: Request) -> AsyncIterator[Asked]:
+async def _read_upload(request: Request) -> AsyncIterator[UploadForm]:
     form = await read_form(request)
     file: IO[bytes] | None = None
     try:
@@ -227,19 +227,21 @@ async def _asked(request: Request) -> AsyncIterator[Asked]:
         await form.close()
 
 
-async def _read(form: FormData) -> tuple[Asked, IO[bytes] | None]:
+async def _read(form: FormData) -> tuple[UploadForm, IO[bytes] | None]:
     texts = {name: value for name, value in form.multi_items() if isinstance(value, str)}
     rows, filename, file = await _rows(form, texts.get("text", ""))
     renames = dict(_pairs(form, "renamed"))
     fresh = dict(_pairs(form, "rename"))
     renames |= fresh
-    for name in _said(form, "unrename"):
+    for name in _chosen_values(form, "unrename"):
         renames.pop(name, None)
-    left_out = {*_said(form, "left"), *_said(form, "leave")}.difference(_said(form, "take_back"))
-    on = [name for name in _said(form, "axis") if name in BY_NAME]
+    left_out = {*_chosen_values(form, "left"), *_chosen_values(form, "leave")}.difference(
+        _chosen_values(form, "take_back")
+    )
+    on = [name for name in _chosen_values(form, "axis") if name in BY_NAME]
     is_chosen = bool(on) or "chosen" in texts
     agent_id = texts.get("agent_id", "")
-    asked = Asked(
+    asked = UploadForm(
         name=texts.get("name", "").strip(),
         agent_id=agent_id if agent_id.isascii() and agent_id.isdigit() and len(agent_id) <= 18 else "",
         text=texts.get("text", ""),
@@ -286,14 +288,14 @@ def _format_of_text(text: str) -> Format:
     return "yaml" if start.startswith(("- user:", "- id:")) else TABLE
 
 
-def _said(form: FormData, field: str) -> list[str]:
+def _chosen_values(form: FormData, field: str) -> list[str]:
     return [value for value in form.getlist(field)[:MOST_SAID] if isinstance(value, str) and value]
 
 
 def _pairs(form: FormData, field: str) -> list[tuple[str, str]]:
     """Reads pairs as `_pair` writes them; ignores other values."""
     found = []
-    for value in _said(form, field):
+    for value in _chosen_values(form, field):
         try:
             read = json.loads(value)
         except ValueError:

@@ -13,8 +13,14 @@ from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.worlds.estimate_session import estimate_new_session
 from pipelines.engine.worlds.open_session import open_session
 from pipelines.server.api.common import platform_of
-from pipelines.server.errors import status_of
-from pipelines.server.pages.form_fields import budget_in, number_in, problems_by_field
+from pipelines.server.pages.form_fields import (
+    budget_in,
+    number_in,
+    number_or_text,
+    problems_by_field,
+    problems_in,
+    refusal_status,
+)
 from pipelines.server.pages.page import go, page
 from pipelines.server.pages.tasks.datasets import AGENTS_OFFERED, ChosenId
 from pipelines.server.pages.visitor import Visitor, Writer, form_texts
@@ -48,7 +54,7 @@ async def new_world_page(request: Request, visitor: Writer, agent_id: ChosenId =
             f"bucket_{at}_theme": bucket.theme,
             f"bucket_{at}_rows": str(bucket.rows),
         }
-    return await _shown(request, visitor, form)
+    return await _form_page(request, visitor, form)
 
 
 @router.post("/worlds")
@@ -60,13 +66,11 @@ async def create(request: Request, visitor: Writer) -> Response:
         if form["author"] == MODEL:
             foreseen: Any = await estimate_new_session(platform_of(request), visitor.org_id, body)
             if foreseen["total"]["tokens"] != seen:
-                return await _shown(request, visitor, form, foreseen=foreseen)
+                return await _form_page(request, visitor, form, foreseen=foreseen)
         session = await open_session(platform_of(request), visitor.org_id, visitor.identity.name, body)
-    except Refused as refused:
-        return await _shown(request, visitor, form, problems=refused.problems, status=422)
-    except OdysseyError as error:
-        problem = Problem(path="", message=error.message)
-        return await _shown(request, visitor, form, problems=[problem], status=status_of(type(error)))
+    except (Refused, OdysseyError) as error:
+        status = refusal_status(error)
+        return await _form_page(request, visitor, form, problems=problems_in(error), status=status)
     return go(f"/worlds/{session.id}", "The world is created. Review it before you continue to the rows.")
 
 
@@ -86,22 +90,18 @@ def _body(form: Mapping[str, str]) -> JsonObject:
     body: JsonObject = {}
     for name in FIELDS:
         if form[name] and name not in BUDGET_FIELDS:
-            body[name] = _number(form[name]) if name in ("agent_id", "rng_seed") else form[name]
+            body[name] = number_or_text(form[name]) if name in ("agent_id", "rng_seed") else form[name]
     buckets: list[Json] = []
     for at in range(1, BUCKETS + 1):
         name, theme, rows = (form[field] for field in _bucket_fields(at))
         if name or rows:
-            bucket: JsonObject = {"name": name or None, "rows": _number(rows) if rows else None}
+            bucket: JsonObject = {"name": name or None, "rows": number_or_text(rows) if rows else None}
             buckets.append(bucket | ({"theme": theme} if theme else {}))
     budget = budget_in(form) if form["author"] == MODEL else {}
     return body | budget | ({"buckets": buckets} if buckets else {})
 
 
-def _number(text: str) -> Json:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else text
-
-
-async def _shown(
+async def _form_page(
     request: Request,
     visitor: Visitor,
     form: dict[str, str],

@@ -1,7 +1,7 @@
 """The actions of a seed session's page. A refused form keeps its input."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import APIRouter, Request, Response
 
@@ -17,9 +17,11 @@ from pipelines.server.pages.form_fields import budget_in, number_in
 from pipelines.server.pages.page import go
 from pipelines.server.pages.visitor import Visitor, Writer, form_texts
 from pipelines.server.pages.worlds.worlds import Refusal, session_page
+from pipelines.storage.tasks.seed_sessions import SeedSession
 from pipelines.wire.errors import NotFound, OdysseyError
 
 router = APIRouter()
+Result = TypeVar("Result")
 MOST_PASTED = LARGEST_STATE + 64 * 1024
 
 
@@ -27,32 +29,27 @@ MOST_PASTED = LARGEST_STATE + 64 * 1024
 async def refine(session_id: Id, request: Request, visitor: Writer) -> Response:
     form = await form_texts(request)
     body: Any = {"prompt": form.get("prompt", ""), "revision": number_in(form.get("revision", ""))}
-
-    async def act() -> str:
-        made = await review_world.refine_world(
-            platform_of(request), visitor.org_id, session_id, visitor.identity.name, body
-        )
-        return str(made.told.get("said") or "The world is changed.")
-
-    return await _done(request, visitor, session_id, act, at="refine", typed={"prompt": str(body["prompt"])})
+    action = review_world.refine_world(
+        platform_of(request), visitor.org_id, session_id, visitor.identity.name, body
+    )
+    return await _done(
+        request,
+        visitor,
+        session_id,
+        action,
+        lambda made: str(made.told.get("said") or "The world is changed."),
+        at="refine",
+        typed={"prompt": str(body["prompt"])},
+    )
 
 
 @router.post("/worlds/{session_id}/regenerate")
 async def regenerate(session_id: Id, request: Request, visitor: Writer) -> Response:
-    form = await form_texts(request)
-
-    async def act() -> str:
-        await review_world.regenerate_world(
-            platform_of(request),
-            visitor.org_id,
-            session_id,
-            visitor.identity.name,
-            {},
-            seen=number_in(form.get("revision", "")),
-        )
-        return "A new world is created."
-
-    return await _done(request, visitor, session_id, act)
+    seen = number_in((await form_texts(request)).get("revision", ""))
+    action = review_world.regenerate_world(
+        platform_of(request), visitor.org_id, session_id, visitor.identity.name, {}, seen=seen
+    )
+    return await _done(request, visitor, session_id, action, "A new world is created.")
 
 
 @router.post("/worlds/{session_id}/paste")
@@ -60,7 +57,7 @@ async def paste(session_id: Id, request: Request, visitor: Writer) -> Response:
     form = await form_texts(request, MOST_PASTED)
     text = form.get("state", "")
 
-    async def act() -> str:
+    async def action() -> None:
         try:
             await review_world.paste_world(
                 platform_of(request),
@@ -75,84 +72,59 @@ async def paste(session_id: Id, request: Request, visitor: Writer) -> Response:
             hint = "check for a missing comma or quote there"
             problem = Problem(path="", message=f"This is not JSON: {error}", hint=hint)
             raise Refused([problem], "the world") from None
-        return "Your world replaces the previous one."
 
-    return await _done(request, visitor, session_id, act, at="paste", typed={"state": text})
+    said = "Your world replaces the previous one."
+    return await _done(request, visitor, session_id, action(), said, at="paste", typed={"state": text})
 
 
 @router.post("/worlds/{session_id}/undo")
 async def undo(session_id: Id, request: Request, visitor: Writer) -> Response:
-    form = await form_texts(request)
-
-    async def act() -> str:
-        await review_world.undo_world(
-            platform_of(request),
-            visitor.org_id,
-            session_id,
-            visitor.identity.name,
-            seen=number_in(form.get("revision", "")),
-        )
-        return "The previous world is restored."
-
-    return await _done(request, visitor, session_id, act)
+    seen = number_in((await form_texts(request)).get("revision", ""))
+    action = review_world.undo_world(
+        platform_of(request), visitor.org_id, session_id, visitor.identity.name, seen=seen
+    )
+    return await _done(request, visitor, session_id, action, "The previous world is restored.")
 
 
 @router.post("/worlds/{session_id}/continue")
 async def go_on(session_id: Id, request: Request, visitor: Writer) -> Response:
-    form = await form_texts(request)
-
-    async def act() -> str:
-        await review_rows.continue_session(
-            platform_of(request),
-            generator_of(request),
-            visitor.org_id,
-            session_id,
-            {},
-            seen=number_in(form.get("revision", "")),
-        )
-        return "The world is frozen. The rows are being generated."
-
-    return await _done(request, visitor, session_id, act)
+    seen = number_in((await form_texts(request)).get("revision", ""))
+    action = review_rows.continue_session(
+        platform_of(request), generator_of(request), visitor.org_id, session_id, {}, seen=seen
+    )
+    said = "The world is frozen. The rows are being generated."
+    return await _done(request, visitor, session_id, action, said)
 
 
 @router.post("/worlds/{session_id}/rows/{row_id}/drop")
 async def drop_row(session_id: Id, row_id: Id, request: Request, visitor: Writer) -> Response:
-    async def act() -> str:
-        await review_rows.drop_row(platform_of(request), visitor.org_id, session_id, row_id)
-        return f"Row {row_id} is dropped."
-
-    return await _done(request, visitor, session_id, act)
+    action = review_rows.drop_row(platform_of(request), visitor.org_id, session_id, row_id)
+    return await _done(request, visitor, session_id, action, f"Row {row_id} is dropped.")
 
 
 @router.post("/worlds/{session_id}/rows/{row_id}/regenerate")
 async def regenerate_row(session_id: Id, row_id: Id, request: Request, visitor: Writer) -> Response:
-    async def act() -> str:
-        await review_rows.regenerate_row(
-            platform_of(request), generator_of(request), visitor.org_id, session_id, row_id
-        )
-        return f"A new row replaces row {row_id}."
-
-    return await _done(request, visitor, session_id, act)
+    action = review_rows.regenerate_row(
+        platform_of(request), generator_of(request), visitor.org_id, session_id, row_id
+    )
+    return await _done(request, visitor, session_id, action, f"A new row replaces row {row_id}.")
 
 
 @router.post("/worlds/{session_id}/buckets/{number}/drop")
 async def drop_bucket(session_id: Id, number: Id, request: Request, visitor: Writer) -> Response:
-    async def act() -> str:
-        bucket = await review_rows.drop_bucket(platform_of(request), visitor.org_id, session_id, number)
-        return f"The rows of {bucket.name} are dropped."
-
-    return await _done(request, visitor, session_id, act)
+    action = review_rows.drop_bucket(platform_of(request), visitor.org_id, session_id, number)
+    return await _done(
+        request, visitor, session_id, action, lambda bucket: f"The rows of {bucket.name} are dropped."
+    )
 
 
 @router.post("/worlds/{session_id}/buckets/{number}/regenerate")
 async def regenerate_bucket(session_id: Id, number: Id, request: Request, visitor: Writer) -> Response:
-    async def act() -> str:
-        await review_rows.regenerate_bucket(
-            platform_of(request), generator_of(request), visitor.org_id, session_id, number
-        )
-        return "The rows of the bucket are being generated again."
-
-    return await _done(request, visitor, session_id, act)
+    action = review_rows.regenerate_bucket(
+        platform_of(request), generator_of(request), visitor.org_id, session_id, number
+    )
+    said = "The rows of the bucket are being generated again."
+    return await _done(request, visitor, session_id, action, said)
 
 
 @router.post("/worlds/{session_id}/resume")
@@ -161,48 +133,46 @@ async def resume(session_id: Id, request: Request, visitor: Writer) -> Response:
     body: Any = {}
     if form.get("budget"):  # the whole of it stands in the form: what is empty there is no limit
         body = {"max_cost_usd": None, "max_model_tokens": None} | budget_in(form)
-
-    async def act() -> str:
-        session = await review_rows.resume_session(
-            platform_of(request), generator_of(request), visitor.org_id, session_id, body
-        )
-        is_made = session.status == "rows_generating"
-        return "The missing rows are being generated." if is_made else "The budget is set."
-
+    action = review_rows.resume_session(
+        platform_of(request), generator_of(request), visitor.org_id, session_id, body
+    )
     typed = {name: form.get(name, "")[:40] for name in ("max_cost_usd", "max_model_tokens")} if body else {}
-    return await _done(request, visitor, session_id, act, at="budget" if body else "", typed=typed)
+    return await _done(
+        request, visitor, session_id, action, _resumed, at="budget" if body else "", typed=typed
+    )
+
+
+def _resumed(session: SeedSession) -> str:
+    is_generating = session.status == "rows_generating"
+    return "The missing rows are being generated." if is_generating else "The budget is set."
 
 
 @router.post("/worlds/{session_id}/finalize")
 async def finalize(session_id: Id, request: Request, visitor: Writer) -> Response:
-    async def act() -> str:
-        await finalize_session(platform_of(request), visitor.org_id, session_id)
-        return "The dataset is created. Each of its tasks starts from this world."
-
-    return await _done(request, visitor, session_id, act)
+    action = finalize_session(platform_of(request), visitor.org_id, session_id)
+    said = "The dataset is created. Each of its tasks starts from this world."
+    return await _done(request, visitor, session_id, action, said)
 
 
 @router.post("/worlds/{session_id}/abandon")
 async def abandon(session_id: Id, request: Request, visitor: Writer) -> Response:
-    async def act() -> str:
-        await review_rows.abandon_session(platform_of(request), visitor.org_id, session_id)
-        return "The session is abandoned."
-
-    return await _done(request, visitor, session_id, act)
+    action = review_rows.abandon_session(platform_of(request), visitor.org_id, session_id)
+    return await _done(request, visitor, session_id, action, "The session is abandoned.")
 
 
 async def _done(
     request: Request,
     visitor: Visitor,
     session_id: int,
-    act: Callable[[], Awaitable[str]],
+    action: Awaitable[Result],
+    said: str | Callable[[Result], str],
     *,
     at: str = "",
     typed: dict[str, str] | None = None,
 ) -> Response:
     """Performs the action and redirects to the page; if it is refused, shows the page with the problems."""
     try:
-        said = await act()
+        result = await action
     except NotFound:
         raise
     except Refused as refused:
@@ -211,4 +181,4 @@ async def _done(
     except OdysseyError as error:
         refusal = Refusal(at="", said=error.message, typed=typed or {}, status=status_of(type(error)))
         return await session_page(request, visitor, session_id, refusal=refusal)
-    return go(f"/worlds/{session_id}", said)
+    return go(f"/worlds/{session_id}", said if isinstance(said, str) else said(result))

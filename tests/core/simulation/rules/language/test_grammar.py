@@ -155,9 +155,9 @@ def test_a_parser_gives_up_after_so_many_steps() -> None:
     [
         ("cancel_order fails when " + "x" * LONGEST_SENTENCE, "at most 2,000 characters"),
         ("cancel_order fails when " + "a b " * 60, "at most 120 words"),
-        ("cancel_order fails when " + "(" * 20 + "total > 5" + ")" * 20, "at most 12 brackets"),
-        ("  ", "nothing to read"),
-        ("...", "nothing to read"),
+        ("cancel_order fails when " + "(" * 20 + "total > 5" + ")" * 20, "at most 12 levels"),
+        ("  ", "the sentence is empty"),
+        ("...", "the sentence is empty"),
     ],
 )
 def test_what_is_too_long_or_empty_is_not_looked_at(sentence: str, message: str) -> None:
