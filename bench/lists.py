@@ -24,9 +24,9 @@ from urllib.parse import urlsplit
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from desk import AGENT
-from nodes import REFUND_TASK, Api, house_in
-from played_agents import Dispatch, played
+from support.desk import AGENT
+from support.played_agents import Dispatch, played
+from support.server_process import REFUND_TASK, Api, house_in
 
 ROUNDS = 6  # idle and busy by turns: what else the machine does meanwhile falls on both
 SAMPLES = 300  # a round: of 1,800 in all, 18 are slower than the p99

@@ -16,7 +16,6 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from judge_attacks import answer_with
 from pipelines.core.ledger.ledger import World, update_from_json
 from pipelines.core.tasks.rubric_lines import RubricLine
 from pipelines.core.tools.tools_schema import Tool
@@ -25,6 +24,7 @@ from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.model_judge.judge_answer import problems_in, read_answers
 from pipelines.core.verdict.model_judge.judge_prompt import judge_question
 from pipelines.core.verdict.model_judge.model_verdict import decide
+from support.judge_attacks import answer_with
 
 BOUND_MS = 10.0
 RECORDS, CALLS = 1_000, 50

@@ -25,7 +25,7 @@ import httpx2
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from nodes import Api, house_in
+from support.server_process import Api, house_in
 
 THINGS = [sys.executable, str(Path(__file__).parent / "live_things.py")]
 PROXY = "/api/odyssey-proxy/tools"

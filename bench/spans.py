@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from nodes import house_in
+from support.server_process import house_in
 
 SPANS = 100_000
 BATCH = 4_096

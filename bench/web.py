@@ -27,7 +27,7 @@ import httpx2
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from machine import TICKS_PER_S
-from nodes import Api, House, house_in
+from support.server_process import Api, House, house_in
 from web_data import COMPARED_STEPS, RUNS, SCENARIOS, STEPS, VARIATIONS, Seeded, seeded
 
 MOST_MS, MOST_KB, MOST_LOAD_S, MOST_CORE = 150.0, 250.0, 1.0, 0.20
@@ -140,7 +140,7 @@ def _browser(client: httpx2.Client, told: Seeded, report: Report) -> None:
     """Each page in a window that has seen none before; the middle of three."""
     from playwright.sync_api import sync_playwright
 
-    from browsing import CHROMIUM, FLAGS
+    from support.browser import CHROMIUM, FLAGS
 
     base = str(client.base_url).rstrip("/")
     cookies: Any = [{"name": name, "value": value, "url": base} for name, value in client.cookies.items()]

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from desk import TOOLS
-from nodes import REFUND_TASK, Api, House, house_in
 from pipelines.server.config.settings import DATABASE_FILE
-from played_agents import Dispatch, PlayedAgent, played
-from pressed import EXPECTED, SCENARIO, V1, ended_matrix, variation_of
+from support.desk import TOOLS
+from support.played_agents import Dispatch, PlayedAgent, played
+from support.pressure_matrix import EXPECTED, SCENARIO, V1, ended_matrix, variation_of
+from support.server_process import REFUND_TASK, Api, House, house_in
 
 RUNS, STEPS, COMPARED_STEPS, SCENARIOS, VARIATIONS = 10_000, 5_000, 1_000, 50, 8
 REAL_RUNS = 200

@@ -14,22 +14,17 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from support.kinds import kind_of
+
 # Machines are shared and noisy: how long an example takes says nothing about the code.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Each test is of one kind: `fault` where its file says so, else `browser`, `acceptance` or `unit`."""
+    """Each test is of one kind, so that `pytest -m browser` runs all tests of the pages in a browser."""
     for item in items:
-        if item.get_closest_marker("fault"):
-            continue
-        if "browser" in getattr(item, "fixturenames", ()):
-            item.add_marker("browser")
-        elif "acceptance" in item.path.parts:
-            item.add_marker("acceptance")
-        else:
-            item.add_marker("unit")
+        item.add_marker(kind_of(item))
 
 
 def pytest_collection_finish() -> None:
@@ -39,11 +34,11 @@ def pytest_collection_finish() -> None:
 
 
 if TYPE_CHECKING:
-    from desk import DrivenRun, House, Org
     from pipelines.storage.database.connection import Connection
     from pipelines.storage.database.database import Database
     from pipelines.storage.database.store import Store
-    from private_postgres import Cluster
+    from support.desk import DrivenRun, House, Org
+    from support.private_postgres import Cluster
 
     Fill = Callable[[Connection], object]
 
@@ -55,7 +50,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Cluster]:
-    from private_postgres import cluster
+    from support.private_postgres import cluster
 
     with cluster() as started:
         yield started
@@ -64,9 +59,9 @@ def postgres() -> Iterator[Cluster]:
 @pytest.fixture(params=["sqlite", "postgres"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """Each of the two, with its tables and nothing in them."""
-    from migrated import migrated_sqlite
     from pipelines.storage.database.postgres_store import PostgresStore
     from pipelines.storage.database.sqlite_store import SqliteStore
+    from support.migrated_database import migrated_sqlite
 
     if request.param == "sqlite":
         path = tmp_path / "odyssey.db"
@@ -145,7 +140,7 @@ def store_before(empty_store: Store, monkeypatch: pytest.MonkeyPatch) -> Callabl
 
 @pytest.fixture
 async def house(tmp_path: Path, anyio_backend: str) -> AsyncIterator[House]:
-    from desk import open_house
+    from support.desk import open_house
 
     async with open_house(tmp_path / "house") as opened:
         yield opened

@@ -10,13 +10,24 @@ from typing import NamedTuple
 
 import pytest
 
-SOURCE = Path(__file__).parent.parent / "src"
+from support.kinds import KINDS
+from support.repository import DOCS, ROOT, TESTS
+
+SOURCE = ROOT / "src"
 PACKAGE = SOURCE / "pipelines"
-PAGE = (Path(__file__).parent.parent / "docs" / "architecture.md").read_text()
+PAGE = (DOCS / "architecture.md").read_text()
 
 #: Narrower than the table: these rooms need the named room in these modules alone.
 ONLY_IN = {("odyssey", "core"): {"odyssey/testing.py"}, ("processes", "web"): {"processes/jobs.py"}}
 MOST_MODULES = 25  # in one folder: more are not looked through, they are searched
+MOST_TEST_LINES = 600  # in one file
+LONGER = {
+    "engine/coding/cheating_agent.py",  # an agent under test is one file
+    *("core/simulation/test_reading.py", "core/simulation/random_plans.py"),  # to be split by subject
+    "core/simulation/rules/test_apply_rules.py",  # likewise
+}
+#: Folders of tests that mirror no room: whole stories, measurements, what tests share, what is not in src.
+NO_ROOM = {"acceptance", "bench", "blind", "docs", "examples", "support", "trades"}
 
 
 def room_table(heading: str) -> list[list[str]]:
@@ -170,5 +181,26 @@ def test_wire_needs_nothing_but_the_standard_library() -> None:
 
 def test_every_test_file_has_a_name_of_its_own() -> None:
     """Pytest imports test files by their base names: two of one name break the whole run only."""
-    names = Counter(path.name for path in Path(__file__).parent.rglob("test_*.py"))
+    names = Counter(path.name for path in TESTS.rglob("test_*.py"))
     assert not [name for name, count in names.items() if count > 1]
+
+
+def test_tests_stand_in_the_rooms_that_they_test() -> None:
+    folders = {
+        path.parent.relative_to(TESTS) for path in TESTS.rglob("test_*.py") if "harbor" not in path.parts
+    }
+    rooms = {folder for folder in folders if folder.parts and folder.parts[0] not in NO_ROOM}
+    assert not {str(room) for room in rooms if not (PACKAGE / room / "__init__.py").is_file()}
+    split = INNER_ROOMS.keys() - {"cli"}  # the tests of commands build on each other's helpers
+    assert not {path.name for outer in split for path in (TESTS / outer).glob("test_*.py")}
+    assert {path.name for path in TESTS.glob("*.py")} == {"conftest.py", "test_layers.py", "test_records.py"}
+
+
+def test_no_test_file_is_too_long_to_read() -> None:
+    counts = {path: len(path.read_text().splitlines()) for path in TESTS.rglob("*.py")}
+    assert {str(path.relative_to(TESTS)) for path, n in counts.items() if n > MOST_TEST_LINES} <= LONGER
+
+
+def test_every_test_is_of_one_kind(request: pytest.FixtureRequest) -> None:
+    for item in request.session.items:
+        assert len({mark.name for mark in item.iter_markers()} & set(KINDS)) == 1, item.nodeid

@@ -2,11 +2,11 @@
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parent.parent / "src" / "pipelines"
+from support.repository import PACKAGE
+
 RECORDS = {"definition", "seed"}
 #: Reading as a dict is read. Attributes of a record have other names.
 DICT_METHODS = {"get", "items", "keys", "pop", "values"}

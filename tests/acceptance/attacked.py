@@ -20,14 +20,14 @@ from hostile.kinds import KINDS, Kind
 from served import KEY, Server, clean_environment
 from starvation import tree_cpu_s
 
-from desk import STATE, tool
-from nodes import Api
 from pipelines.server.config.settings import load_settings
 from pipelines.server.service.first_start import prepare
 from pipelines.storage.accounts.keys import add_key, add_org, new_key
 from pipelines.storage.database.connection import transaction
 from pipelines.wire.names import PROXY_BASE, Role
-from played_agents import Dispatch, PlayedAgent, played
+from support.desk import STATE, tool
+from support.played_agents import Dispatch, PlayedAgent, played
+from support.server_process import Api
 
 Row = dict[str, Any]
 HERE = Path(__file__).parent

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import httpx2
 
-from desk import Org
-from warm_process import WarmProcess, finished
+from support.desk import Org
+from support.warm_process import WarmProcess, finished
 
 KEY = "pk_live_" + "a1" * 20
 STOP_S = 30

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from served import Server, running, visiting
 
-from desk import DrivenRun, Row, answered, outage, refused
+from support.desk import DrivenRun, Row, answered, outage, refused
 
 pytestmark = pytest.mark.anyio
 PATIENCE_S = 40

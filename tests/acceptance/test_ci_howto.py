@@ -10,7 +10,9 @@ import pytest
 import yaml
 from served import clean_environment
 
-PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "ci.md").read_text()
+from support.repository import DOCS
+
+PAGE = (DOCS / "howto" / "ci.md").read_text()
 PATIENCE_S = 300.0  # two loaded cores: only a test that fails waits this long
 
 

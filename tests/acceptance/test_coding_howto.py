@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from served import KEY, Server, clean_environment, running
 
-PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "coding.md").read_text()
+from support.repository import DOCS
+
+PAGE = (DOCS / "howto" / "coding.md").read_text()
 PATIENCE_S = 120.0  # packages for the tests are installed once
 
 

@@ -5,12 +5,11 @@ Whether the tests notice it is seen by `python tests/acceptance/break_coding.py`
 
 import ast
 from functools import cache
-from pathlib import Path
 
 import pytest
 from coding_sentences import ALL, BUILT, CONTRACT, USERS
 
-ROOT = Path(__file__).parents[2]
+from support.repository import PACKAGE, ROOT
 
 
 @cache
@@ -26,7 +25,7 @@ def test_what_is_said_is_held_by_tests_and_can_be_broken_in_one_place(said: str)
     for name in sentence.tests:
         path, _, test = name.partition("::")
         assert test in names_in(path), f"{name} is gone: {said}"
-    source = (ROOT / "src" / "pipelines" / sentence.source).read_text()
+    source = (PACKAGE / sentence.source).read_text()
     assert source.count(sentence.text) == 1, f"{sentence.source} says it otherwise now: {said}"
     ast.parse(source.replace(sentence.text, sentence.broken))
 

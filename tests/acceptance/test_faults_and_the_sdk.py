@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from served import running, visiting
 
-from desk import Row
 from pipelines.odyssey import Envelope, ToolFailed, async_proxy_call_with
 from pipelines.wire.names import PROXY_BASE
+from support.desk import Row
 
 
 @pytest.mark.anyio

@@ -17,14 +17,14 @@ import httpx2
 import pytest
 from served import Server, running, visiting
 
-from desk import STATE, DrivenRun, Org, Row, answered, outage, refused
-from nodes import House, eventually, house_in
 from pipelines.core.calls.run_moment import seed_name, world_name
 from pipelines.core.evals.scenarios.variation import BUILTIN
 from pipelines.core.task_files.read_tasks import parse_tasks
 from pipelines.core.tools.failure_rules import chance_of, draw
-from played_agents import PlayedAgent, played
-from pressed import V1, ended_matrix, eval_runs, scenario, yields_to_authority
+from support.desk import STATE, DrivenRun, Org, Row, answered, outage, refused
+from support.played_agents import PlayedAgent, played
+from support.pressure_matrix import V1, ended_matrix, eval_runs, scenario, yields_to_authority
+from support.server_process import House, eventually, house_in
 
 pytestmark = [pytest.mark.anyio, pytest.mark.fault]
 RUNS = 8

@@ -16,7 +16,7 @@ import httpx2
 import pytest
 from served import KEY, Server, clean_environment, run_command, running
 
-from desk import AGENT, STATE, TASK, TOOLS, outage
+from support.desk import AGENT, STATE, TASK, TOOLS, outage
 
 NAMES = [tool["name"] for tool in TOOLS]
 ORDER = {"order_id": "4521"}

@@ -11,7 +11,9 @@ import httpx2
 import pytest
 from served import KEY, Server, clean_environment, running
 
-PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "mcp-clients.md").read_text()
+from support.repository import DOCS
+
+PAGE = (DOCS / "howto" / "mcp-clients.md").read_text()
 AUTH = {"Authorization": f"Bearer {KEY}"}
 OWN_ADDRESS = "http://127.0.0.1:8420"
 

@@ -15,9 +15,10 @@ import httpx2
 import pytest
 from served import KEY, Server, clean_environment, running
 
-from ports import free_port
+from support.ports import free_port
+from support.repository import DOCS
 
-PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "mcp-servers.md").read_text()
+PAGE = (DOCS / "howto" / "mcp-servers.md").read_text()
 AUTH = {"Authorization": f"Bearer {KEY}"}
 PATIENCE_S = 60.0
 INSTALLS_S = 300.0

@@ -10,8 +10,9 @@ import httpx2
 import pytest
 from served import KEY, clean_environment, run_command, running
 
-ROOT = Path(__file__).parent.parent.parent
-AGENT = ROOT / "examples" / "refund_agent" / "agent.json"
+from support.repository import EXAMPLES, ROOT
+
+AGENT = EXAMPLES / "refund_agent" / "agent.json"
 
 
 @pytest.fixture
@@ -118,7 +119,7 @@ def test_a_run_becomes_a_recording_that_measures_the_same(tmp_path: Path) -> Non
 @pytest.mark.slow  # make demo is run beside make test
 def test_the_demo_shows_verdicts_with_reasons_and_ends_by_itself() -> None:
     shown = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / "demo.py")],
+        [sys.executable, str(EXAMPLES / "demo.py")],
         env=clean_environment(),
         capture_output=True,
         text=True,

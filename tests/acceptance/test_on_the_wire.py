@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from served import KEY, Server, running
 
-from desk import AGENT, MEBIBYTE, TASK
+from support.desk import AGENT, MEBIBYTE, TASK
 
 PROXY = "/api/odyssey-proxy"
 

@@ -15,9 +15,10 @@ import httpx2
 import pytest
 from served import KEY, clean_environment, running
 
-from ports import free_port
+from support.ports import free_port
+from support.repository import DOCS
 
-PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "openapi-endpoints.md").read_text()
+PAGE = (DOCS / "howto" / "openapi-endpoints.md").read_text()
 PATIENCE_S = 60.0
 
 

@@ -12,13 +12,14 @@ import pytest
 import typer.main
 from served import KEY, Server, clean_environment, running, visiting
 
-from desk import DrivenRun, answered
 from pipelines.cli.main import app as cli
 from pipelines.server.config.settings import SETTINGS
-from private_postgres import Cluster, binaries
+from support.desk import DrivenRun, answered
+from support.private_postgres import Cluster, binaries
+from support.repository import DOCS
 
 pytestmark = pytest.mark.anyio
-PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "operate.md").read_text()
+PAGE = (DOCS / "howto" / "operate.md").read_text()
 ORDER = {"order_id": "4521"}
 DATA = ".pipelines"
 

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from nodes import PATIENCE_S, Api, clean_environment, house_in
 from pipelines.cli.agent.conformance import reply_problems
 from pipelines.odyssey.conformance import Options, Wrapper, check_wrapper
+from support.repository import EXAMPLES
+from support.server_process import PATIENCE_S, Api, clean_environment, house_in
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 TOKEN = "agent-token-1"
 REGISTRATION = json.loads((EXAMPLES / "refund_agent" / "agent.json").read_text())
 TASKS = EXAMPLES / "refund_agent" / "tasks.csv"

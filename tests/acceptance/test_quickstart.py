@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 from served import STOP_S, clean_environment
 
-from ports import free_port
+from support.ports import free_port
+from support.repository import DOCS, EXAMPLES, ROOT
 
-ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "quickstart.md").read_text()
+PAGE = (DOCS / "quickstart.md").read_text()
 PATIENCE_S = 60.0  # two loaded cores: only a test that fails waits this long
 SERVER_PORT, AGENT_PORT = "8420", "9100"  # as on the page
 
@@ -108,10 +108,10 @@ def ports() -> dict[str, str]:
 @pytest.fixture
 def checkout(tmp_path: Path, ports: dict[str, str]) -> Path:
     """The repository as far as the page uses it, installed already."""
-    shutil.copytree(ROOT / "examples" / "refund_agent", tmp_path / "examples" / "refund_agent")
+    shutil.copytree(EXAMPLES / "refund_agent", tmp_path / "examples" / "refund_agent")
     agent = tmp_path / "examples" / "refund_agent" / "agent.json"
     agent.write_text(agent.read_text().replace(AGENT_PORT, ports[AGENT_PORT]))
-    (tmp_path / "examples" / "demo.py").symlink_to(ROOT / "examples" / "demo.py")
+    (tmp_path / "examples" / "demo.py").symlink_to(EXAMPLES / "demo.py")
     (tmp_path / "Makefile").symlink_to(ROOT / "Makefile")
     (tmp_path / ".venv").symlink_to(sys.prefix)
     return tmp_path

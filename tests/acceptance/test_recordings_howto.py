@@ -11,9 +11,10 @@ from typing import Any
 import httpx2
 from served import KEY, clean_environment, running
 
-from desk import AGENT, answered
+from support.desk import AGENT, answered
+from support.repository import DOCS
 
-PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "recordings.md").read_text()
+PAGE = (DOCS / "howto" / "recordings.md").read_text()
 PATIENCE_S = 120.0
 ENVIRONMENT = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "80"}
 

@@ -18,8 +18,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode
 from served import KEY, running
 
-from desk import answered
-from made_traffic import FIRST_WEEK, is_worth_keeping, otlp, spans_of_week
+from support.agent_traffic import FIRST_WEEK, is_worth_keeping, otlp, spans_of_week
+from support.desk import answered
 
 #: The body of auto-generate in the seed, its device made whole.
 DEVICE = "3a7df4c2-91b0-4e6f-8a2d-5c7e9f013b46"

@@ -8,8 +8,8 @@ import httpx2
 import pytest
 from served import KEY, running
 
-from desk import AGENT, answered
-from played_agents import Dispatch, played
+from support.desk import AGENT, answered
+from support.played_agents import Dispatch, played
 
 STATE = {
     "order": {

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 from served import KEY, clean_environment, running
 
-PATH = Path(__file__).parents[2] / "docs" / "howto" / "worlds.md"
+from support.repository import DOCS
+
+PATH = DOCS / "howto" / "worlds.md"
 PAGE = PATH.read_text()
 PATIENCE_S = 120.0
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)

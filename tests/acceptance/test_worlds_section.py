@@ -5,11 +5,11 @@ A sentence that loses its test fails here. They are told in our own words, in th
 
 import ast
 from functools import cache
-from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).parent.parent
+from support.repository import TESTS
+
 API, ROWS = "server/test_seed_sessions_api.py", "core/worlds/test_world_rows.py"
 WORLD, REFINE = "core/worlds/test_make_world.py", "core/worlds/test_refine.py"
 MODEL, PAGES = "server/test_model_author.py", "pages/test_worlds.py"

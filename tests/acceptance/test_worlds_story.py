@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from desk import AGENT
-from nodes import Api, eventually, house_in
-from played_agents import Dispatch, does_nothing, played
+from support.desk import AGENT
+from support.played_agents import Dispatch, does_nothing, played
+from support.server_process import Api, eventually, house_in
 
 Row = dict[str, Any]
 SESSIONS = "/api/seed-sessions"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from nodes import Api, house_in
+from support.server_process import Api, house_in
 
 
 @pytest.fixture(scope="session")

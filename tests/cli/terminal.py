@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from nodes import PATIENCE_S, clean_environment
+from support.server_process import PATIENCE_S, clean_environment
 
 PATIENT_S = PATIENCE_S * 2  # a server and a framework have to be imported first
 

@@ -4,8 +4,8 @@ import pytest
 from test_results_commands import UNDECIDED, Look, fits, words_of
 from test_run_command import registered
 
-from nodes import Api
-from played_agents import does_nothing, refunds
+from support.played_agents import does_nothing, refunds
+from support.server_process import Api
 
 Row = dict[str, object]
 

@@ -9,9 +9,9 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from desk import ORDER_ID, STATE, tool
-from nodes import Api, house_in
 from pipelines.cli.main import app
+from support.desk import ORDER_ID, STATE, tool
+from support.server_process import Api, house_in
 
 UNCLEAR = tool("run_close", "Runs it.", ORDER_ID, ["order_id"])
 CLOSE = [

@@ -9,10 +9,10 @@ import pytest
 from test_results_commands import Look
 from test_run_command import Cli, registered
 
-from nodes import REFUND_TASK, Api
 from pipelines.cli.output.blocks import new_console
 from pipelines.cli.output.cassette_report import _print_report, path_of
-from played_agents import refunds
+from support.played_agents import refunds
+from support.server_process import REFUND_TASK, Api
 
 HOWTO = Path(__file__).parents[2] / "docs/howto/cassettes.md"
 LINES = [

@@ -11,12 +11,12 @@ import httpx2
 import pytest
 import typer
 
-from nodes import Api
 from pipelines.cli import code_upload
 from pipelines.cli.agent.register import register
 from pipelines.cli.client import Server
 from pipelines.cli.code_upload import CannotUpload, collect_code
 from pipelines.cli.project import Project, find_project
+from support.server_process import Api
 
 AGENT = "def run(task_input, *, proxy_url, run_token):\n    return 'done'\n"
 TOOLS = [{"name": "get_order", "description": "Get an order.", "input_schema": {"type": "object"}}]

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from test_results_commands import Look
 
-from nodes import Api
 from pipelines.cli.coding.repositories import RepositoryNotFound, seed_at
+from support.repository import TESTS
+from support.server_process import Api
 
-HARBOR = Path(__file__).parents[1] / "coding" / "harbor"
+HARBOR = TESTS / "engine" / "coding" / "harbor"
 YAML = """
 scenarios:
   - name: {name}

@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 import pytest
 from test_run_command import ROWS, Cli, registered, sometimes
 
-from nodes import PATIENCE_S, Api
-from played_agents import Dispatch, does_nothing, refunds
-from warm_process import finished
+from support.played_agents import Dispatch, does_nothing, refunds
+from support.server_process import PATIENCE_S, Api
+from support.warm_process import finished
 
 TAGGED = [
     ROWS[0] | {"id": "zero", "tags": "slow,refund"},

@@ -11,9 +11,9 @@ import pytest
 from terminal import is_alive, typed
 from typer.testing import CliRunner
 
-from nodes import Api, eventually
 from pipelines.cli.agent.watch import FolderWatch
 from pipelines.cli.main import app
+from support.server_process import Api, eventually
 
 
 @pytest.fixture(scope="module")

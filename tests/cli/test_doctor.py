@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import pytest
 from typer.testing import CliRunner
 
-from desk import AGENT, STATE, TOOLS
-from nodes import PATIENCE_S, Api, clean_environment
 from pipelines.cli.main import app as cli
-from warm_process import finished
+from support.desk import AGENT, STATE, TOOLS
+from support.server_process import PATIENCE_S, Api, clean_environment
+from support.warm_process import finished
 
 GOOD_APP = """
 import hmac, os

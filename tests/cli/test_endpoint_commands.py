@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from test_results_commands import Look
 
-from desk import AGENT
-from live_service import Service, served
-from nodes import Api
 from pipelines.cli.endpoints.add import NewEndpoint, request_body
 from pipelines.cli.files import Stopped
+from support.desk import AGENT
+from support.server_process import Api
+from support.tool_service import Service, served
 
 Row = dict[str, Any]
 

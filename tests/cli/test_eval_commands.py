@@ -16,10 +16,10 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from nodes import PATIENCE_S, Api, clean_environment, eventually
 from pipelines.cli.main import app
-from played_agents import Dispatch, PlayedAgent, played
-from warm_process import WarmProcess
+from support.played_agents import Dispatch, PlayedAgent, played
+from support.server_process import PATIENCE_S, Api, clean_environment, eventually
+from support.warm_process import WarmProcess
 
 Row = dict[str, Any]
 DEPLOYMENT: Row = {

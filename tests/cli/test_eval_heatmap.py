@@ -5,9 +5,9 @@ import io
 import pytest
 from rich.console import Console
 
-from eval_reports import BUILTIN, Row, cell, column, full, matched, report, scenario
 from pipelines.cli.eval.findings import print_findings
 from pipelines.cli.eval.heatmap import heatmap
+from support.matrix_reports import BUILTIN, Row, cell, column, full, matched, report, scenario
 
 
 def printed(body: Row, width: int = 80, *, is_coloured: bool = False) -> str:

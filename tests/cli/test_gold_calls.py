@@ -10,10 +10,10 @@ import pytest
 from test_results_commands import fits, words_of
 from typer.testing import CliRunner
 
-from desk import STATE, TOOLS, tool
 from pipelines.cli.main import app
 from pipelines.odyssey import proxy_call
 from pipelines.odyssey.testing import odyssey_run
+from support.desk import STATE, TOOLS, tool
 
 Row = dict[str, Any]
 REFUND = [{"tool": "refund_order", "arguments": {"order_id": "4521", "reason": "lost in the mail"}}]

@@ -14,9 +14,9 @@ import pytest
 from terminal import PATIENT_S
 from typer.testing import CliRunner
 
-from nodes import Api, clean_environment, eventually
 from pipelines.cli.main import app
-from ports import free_port
+from support.ports import free_port
+from support.server_process import Api, clean_environment, eventually
 
 FRAMEWORKS = ["plain", "openai-agents", "anthropic", "langchain", "strands"]
 QUICK = {("plain", "http"), ("plain", "code"), ("openai-agents", "http")}

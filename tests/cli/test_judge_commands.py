@@ -10,11 +10,11 @@ from click.testing import Result
 from test_run_command import Cli
 from typer.testing import CliRunner
 
-from judge_attacks import entry_for
-from nodes import Api
 from pipelines.cli.main import app
 from pipelines.core.verdict.model_judge.rubric import PROMPT_VERSION
-from played_agents import played
+from support.judge_attacks import entry_for
+from support.played_agents import played
+from support.server_process import Api
 
 IDS = ("task_completion", "right_refusal", "tool_use")
 

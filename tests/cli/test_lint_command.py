@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from desk import STATE, TOOLS
 from pipelines.cli.main import app
+from support.desk import STATE, TOOLS
 
 HEADER = "user,state,expected_state\n"
 

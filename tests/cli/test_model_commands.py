@@ -8,10 +8,10 @@ import pytest
 from test_results_commands import Look
 from test_run_command import Cli
 
-from nodes import REFUND_TASK, Api, house_in
 from pipelines.cli.host.model_commands import status_lines
 from pipelines.cli.output.exchange_report import cost_lines, estimate_line
-from played_agents import played, refunds
+from support.played_agents import played, refunds
+from support.server_process import REFUND_TASK, Api, house_in
 
 UNDECIDED = {key: value for key, value in REFUND_TASK.items() if key != "expected_state"}
 

@@ -8,9 +8,9 @@ import pytest
 from test_results_commands import Look
 from test_worlds_commands import fits, words
 
-from desk import AGENT
-from library_author import NOON, RULE, SCHEMA, SCRIPT, TOOLS
-from nodes import Api, house_in
+from support.desk import AGENT
+from support.library_agent import NOON, RULE, SCHEMA, SCRIPT, TOOLS
+from support.server_process import Api, house_in
 
 
 @pytest.fixture

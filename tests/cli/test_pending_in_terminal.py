@@ -8,10 +8,10 @@ import pytest
 from test_results_commands import Look, fits, words_of
 from test_run_command import registered
 
-from given_verdicts import NOTES, PASSED, RULE, UNENFORCED, given_in, pending
-from nodes import REFUND_TASK, Api, house_in
 from pipelines.core.verdict.verdict import PendingReason
-from played_agents import refunds
+from support.played_agents import refunds
+from support.sample_verdicts import NOTES, PASSED, RULE, UNENFORCED, given_in, pending
+from support.server_process import REFUND_TASK, Api, house_in
 
 Row = dict[str, Any]
 NO_ORACLE = pending(PendingReason.NO_ORACLE, "No oracle says what completing this task means.")

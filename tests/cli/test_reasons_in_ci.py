@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
-from given_verdicts import NOTES, PASSED, UNENFORCED, pending
 from pipelines.cli.client import Server
 from pipelines.cli.output.dev_report import Report
 from pipelines.cli.output.junit import as_junit
@@ -20,6 +19,7 @@ from pipelines.core.results.gate import ExitCode
 from pipelines.core.results.results import read_results
 from pipelines.core.task_files.suite_file import SuiteAgent, TaskSuite
 from pipelines.core.verdict.verdict import PendingReason, Verdict
+from support.sample_verdicts import NOTES, PASSED, UNENFORCED, pending
 
 Row = dict[str, Any]
 NO_ORACLE = pending(PendingReason.NO_ORACLE, "No oracle says what completing this task means.")

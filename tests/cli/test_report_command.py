@@ -7,8 +7,8 @@ import pytest
 from test_results_commands import Look
 from test_run_command import registered
 
-from nodes import Api
-from played_agents import refunds
+from support.played_agents import refunds
+from support.server_process import Api
 
 
 @pytest.fixture

@@ -13,14 +13,14 @@ from rich.console import Console
 from test_run_command import Cli, registered
 from typer.testing import CliRunner
 
-from nodes import REFUND_TASK, Api
 from pipelines.cli.main import app
 from pipelines.cli.output.batch_report import print_batch
 from pipelines.cli.output.ledger_changes import ledger_changes
 from pipelines.cli.output.usage import usage_json, usage_lines
 from pipelines.cli.results.show import row_lines
-from played_agents import Dispatch, does_nothing, refunds
-from warm_process import WarmProcess
+from support.played_agents import Dispatch, does_nothing, refunds
+from support.server_process import REFUND_TASK, Api
+from support.warm_process import WarmProcess
 
 Row = dict[str, Any]
 UNDECIDED = {key: value for key, value in REFUND_TASK.items() if key != "expected_state"}

@@ -13,10 +13,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from nodes import PATIENCE_S, REFUND_TASK, Api, clean_environment, eventually, house_in
 from pipelines.cli.output.batch_report import warnings_of
-from played_agents import Dispatch, PlayedAgent, does_nothing, holds, played, refunds
-from warm_process import WarmProcess
+from support.played_agents import Dispatch, PlayedAgent, does_nothing, holds, played, refunds
+from support.server_process import PATIENCE_S, REFUND_TASK, Api, clean_environment, eventually, house_in
+from support.warm_process import WarmProcess
 
 WIDE = {"COLUMNS": "200"}
 

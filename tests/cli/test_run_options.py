@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from test_run_command import ROWS, Cli, registered, sometimes
 
-from nodes import PATIENCE_S, Api
-from played_agents import Dispatch, refunds
+from support.played_agents import Dispatch, refunds
+from support.server_process import PATIENCE_S, Api
 
 
 @pytest.fixture

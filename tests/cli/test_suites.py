@@ -13,13 +13,13 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from nodes import clean_environment
 from pipelines.cli.agent.init import write_agent
 from pipelines.cli.suites.ci_init import write_workflows
 from pipelines.core.results.results import read_results
 from pipelines.core.task_files.suite_file import read_suite_file
-from ports import free_port
-from warm_process import finished
+from support.ports import free_port
+from support.server_process import clean_environment
+from support.warm_process import finished
 
 PATIENCE_S = 300.0
 

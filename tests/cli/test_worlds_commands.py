@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from test_results_commands import Look
 
-from desk import AGENT
-from nodes import Api
+from support.desk import AGENT
+from support.server_process import Api
 
 Row = dict[str, Any]
 BUCKETS = ("--bucket", "refunds:3", "--bucket", "not allowed:2:requests that must be refused")

@@ -23,7 +23,7 @@ from pipelines.models.open_model import open_model
 from pipelines.models.retrying import Patience, RetryingModel
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.model_transport import ModelTransport
-from played_provider import SCHEMA, question
+from support.provider_api import SCHEMA, question
 
 pytestmark = pytest.mark.anyio
 FOLDER = Path(__file__).parent / "aimock"

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from desk import AGENT
-from library_author import CHANGE, GOOD, NOON, RULE, SCHEMA, TOOLS, WORLD
-from nodes import eventually, house_in
+from support.desk import AGENT
+from support.library_agent import CHANGE, GOOD, NOON, RULE, SCHEMA, TOOLS, WORLD
+from support.server_process import eventually, house_in
 
 COMMAND = Path(__file__).parent / "aimock" / "node_modules" / ".bin" / "llmock"
 

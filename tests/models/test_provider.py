@@ -13,7 +13,7 @@ from pipelines.core.models.model_question import Failure, ModelAnswer, ModelCall
 from pipelines.models.open_model import open_model
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.model_transport import ModelTransport, _check_parts
-from played_provider import (
+from support.provider_api import (
     SCHEMA,
     USED,
     Got,

@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.core.models.model_question import Failure, ModelAnswer, ModelCallFailed, ModelQuestion
 from pipelines.models.retrying import Patience, RetryingModel
-from played_provider import question
+from support.provider_api import question
 
 pytestmark = pytest.mark.anyio
 ANSWER = ModelAnswer(text="{}", data={})

@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from desk import STATE
-from nodes import Api, clean_environment, house_in
 from pipelines.wire.names import (
     ENV_PROXY_URL,
     ENV_RUN_ID,
@@ -21,8 +19,10 @@ from pipelines.wire.names import (
     ENV_TASK_ID,
     ENV_TASK_INPUT,
 )
+from support.desk import STATE
+from support.repository import PACKAGE
+from support.server_process import Api, clean_environment, house_in
 
-PACKAGE = Path(__file__).parent.parent.parent / "src" / "pipelines"
 #: Each of these takes longer to load than the SDK itself, or may not be there at all.
 HEAVY = (
     "asyncio",

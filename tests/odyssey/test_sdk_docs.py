@@ -13,8 +13,8 @@ from scripted_proxy import DONE, scripted
 from test_sdk_dispatch import asgi_server
 
 from pipelines import odyssey
+from support.repository import DOCS
 
-DOCS = Path(__file__).parent.parent.parent / "docs"
 MODULES = sorted((DOCS.parent / "src" / "pipelines" / "odyssey").glob("*.py"))
 
 

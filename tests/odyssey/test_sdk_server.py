@@ -10,9 +10,6 @@ from fastapi import FastAPI
 from scripted_proxy import Reply, scripted
 from test_sdk_dispatch import FORMS, asgi_server
 
-from desk import TOOLS, outage
-from live_service import served
-from nodes import REFUND_TASK, Api, house_in
 from pipelines.odyssey import (
     ApiFailed,
     Envelope,
@@ -31,6 +28,9 @@ from pipelines.odyssey.agents import (
     create_or_update_http_agent,
     find_agent,
 )
+from support.desk import TOOLS, outage
+from support.server_process import REFUND_TASK, Api, house_in
+from support.tool_service import served
 
 ORDER = {"order_id": "4521"}
 TOKEN = "a-token-of-the-agent"

@@ -13,8 +13,6 @@ from typing import Any
 
 import pytest
 
-from desk import STATE, TOOLS, outage, tool
-from nodes import Api, house_in
 from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.judge import judge
 from pipelines.odyssey import (
@@ -35,6 +33,8 @@ from pipelines.odyssey.calls import proxy_request
 from pipelines.odyssey.testing import _STATUS, BadTask, InProcessRun, odyssey_run
 from pipelines.odyssey.transport import HttpReply, HttpRequest, answerers, exchange
 from pipelines.server.errors import status_of
+from support.desk import STATE, TOOLS, outage, tool
+from support.server_process import Api, house_in
 
 ORDER = {"order_id": "4521"}
 PASSES = {"expected_state": {"order.4521.status": "refunded"}}

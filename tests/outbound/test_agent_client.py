@@ -26,11 +26,11 @@ from raw_agents import (
     trickles,
 )
 
-from loop_watch import MOST_LAG_S, least_lag
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.agent_client import AgentClient, AgentTarget, Dispatched, DispatchFailed
 from pipelines.processes.pool import HelperProcesses
 from pipelines.wire.envelope import Envelope, ErrorClass
+from support.loop_lag import MOST_LAG_S, least_lag
 
 pytestmark = pytest.mark.anyio
 

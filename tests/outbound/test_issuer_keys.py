@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from issuer import Issuer, SigningKey, issuing
 from pipelines.core.access.tokens import read_token
 from pipelines.outbound import issuer_keys
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.issuer_keys import APART_S, FRESH_S, KEPT_S, IssuerKeys
 from pipelines.wire.errors import IssuerUnavailable
+from support.token_issuer import Issuer, SigningKey, issuing
 
 pytestmark = pytest.mark.anyio
 DISCOVERY, KEYS = "/.well-known/openid-configuration", "/keys"

@@ -9,11 +9,11 @@ from mcp.client import streamable_http
 from mcp_servers import OBJECT, RawMcp, Step, answer, begin_events, event, text_result
 from raw_agents import raw_agent
 
-from loop_watch import MOST_LAG_S, least_lag
 from pipelines.core.tools.live_tools import DiscoveredTool, LiveCallFailed
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.mcp import exchange, http, server
 from pipelines.outbound.mcp.server import McpServerEndpoint, mcp_server_endpoint
+from support.loop_lag import MOST_LAG_S, least_lag
 
 pytestmark = pytest.mark.anyio
 

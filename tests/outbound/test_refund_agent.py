@@ -12,7 +12,6 @@ import sys
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import httpx2
 import pytest
@@ -26,8 +25,9 @@ from pipelines.core.verdict.verdict import Verdict
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.agent_client import AgentClient, AgentTarget, Dispatched, DispatchFailed
 from pipelines.wire.envelope import Envelope
+from support.repository import EXAMPLES
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "refund_agent"
+EXAMPLE = EXAMPLES / "refund_agent"
 TOKEN = "agent-token-1"
 
 

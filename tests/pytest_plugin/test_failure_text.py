@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from given_verdicts import NOTES, UNENFORCED
 from pipelines.core.results.gate import Tally
 from pipelines.core.tasks.seed import Seed
 from pipelines.odyssey.testing import Task
@@ -10,6 +9,7 @@ from pipelines.pytest_plugin.attempt import Attempt
 from pipelines.pytest_plugin.failure_text import failure_text
 from pipelines.pytest_plugin.marked import Mark
 from pipelines.pytest_plugin.tasks import OdysseyTask
+from support.sample_verdicts import NOTES, UNENFORCED
 
 MARKED = Mark(
     dataset=Path("tasks.json"),

@@ -13,6 +13,7 @@ import pytest
 import pipelines.pytest_plugin.item
 import pipelines.pytest_plugin.summary  # noqa: F401
 from pipelines.core.results.results import read_results
+from support.repository import DOCS
 
 pytest_plugins = ["pytester"]
 
@@ -249,7 +250,7 @@ def test_a_mark_that_could_have_no_effect_is_refused(desk: Desk):
 def test_the_example_of_the_howto_passes_in_a_new_agents_folder(desk: Desk):
     from pipelines.cli.agent.init import write_agent
 
-    page = (Path(__file__).parents[2] / "docs" / "howto" / "unit-tests.md").read_text()
+    page = (DOCS / "howto" / "unit-tests.md").read_text()
     _, example, _ = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     write_agent(desk.path / "desk", "plain", "http")
     (desk.path / "desk" / "test_dataset.py").write_text(example)

@@ -107,6 +107,12 @@ SPAN_PROCESSES = 3  # one org gets at most all but one of them
 MEBIBYTE = 1024 * 1024
 UPLOAD_MEMORY_BYTES = 1536 * MEBIBYTE  # what the report of a large matrix takes; uploads have half of it
 _PROXY_PATHS = f"{PROXY_BASE}/"
+MODULES = (
+    *(agents, datasets, dataset_rules, seed_sessions, runs, run_imports, run_oracles, batches),
+    *(cassettes, credentials, keys, tool_endpoints, eval_scenarios, eval_runs, eval_matrix, eval_reports),
+    *(eval_reviews, judges, eval_drafts, telemetry, whoami, sign_in_links, models),
+    *(coding_scenarios, coding_imports),
+)
 
 
 class App:
@@ -330,20 +336,14 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
         docs_url=None,  # FastAPI's page loads scripts from other sites; ours works offline
         redoc_url=None,
         openapi_url=None,  # FastAPI's own would be built again for every request
+        # `include_router` would build every route a second time, at the first request.
+        routes=[route for module in MODULES for route in module.router.routes],
     )
     api.state.public_url = settings.public_url.rstrip("/")
     api.state.settings = settings
     api.state.upload_limit_mb = settings.upload_limit_mb
     api.state.masks_ips = settings.masks_ips
     api.state.eval_matrix_runs = settings.eval_matrix_runs
-    for module in (
-        *(agents, datasets, dataset_rules, seed_sessions, runs, run_imports, run_oracles, batches),
-        *(cassettes, credentials, keys, tool_endpoints, eval_scenarios, eval_runs, eval_matrix, eval_reports),
-        *(eval_reviews, judges, eval_drafts, telemetry, whoami, sign_in_links, models),
-        *(coding_scenarios, coding_imports),
-    ):
-        api.include_router(module.router)
-
     @api.get("/health", tags=["server"])
     async def health() -> dict[str, str]:
         """Whether the server answers, and which version it is."""

@@ -10,7 +10,7 @@ from hostile.kind import kind
 from hostile.responses import ORDER, TASK, TOOLS, texts
 from hostile.services import service
 from hostile.tenant import Row, Tenant, tool
-from played_agents import Dispatch, played
+from support.played_agents import Dispatch, played
 
 SIZE = 1_000_000
 

@@ -4,7 +4,7 @@ import json
 
 from hostile.kind import MOST_GROWTH_BY_UPLOAD_MB, kind
 from hostile.tenant import Row, Tenant, tool
-from played_agents import does_nothing, played
+from support.played_agents import does_nothing, played
 
 TOOLS = [tool("get_order", {"order_id": {"type": "string"}})]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from hostile.kind import MOST_GROWTH_BY_UPLOAD_MB, kind
 from hostile.tenant import MEBIBYTE, Row, Tenant
-from played_agents import Dispatch, played
+from support.played_agents import Dispatch, played
 
 V1 = "/api/v1/eval"
 SCENARIO: Row = {

@@ -6,7 +6,7 @@ from hostile.evals import SCENARIO, V1
 from hostile.kind import MOST_GROWTH_BY_UPLOAD_MB, kind
 from hostile.pages import MARKUP, look
 from hostile.tenant import Row, Tenant, tool
-from played_agents import Dispatch, played
+from support.played_agents import Dispatch, played
 
 LARGE = "x" * 49_000
 ECHO = tool("echo", {"x": {}}, simulation=[{"return": "args.x"}])

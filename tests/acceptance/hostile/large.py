@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from hostile.kind import MOST_GROWTH_BY_UPLOAD_MB, kind
 from hostile.tenant import MEBIBYTE, Row, Tenant, tool
-from played_agents import Dispatch, played
+from support.played_agents import Dispatch, played
 
 AGENT: Row = {"name": "large", "endpoint_url": "http://127.0.0.1:9/dispatch"}
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from hostile.kind import kind
 from hostile.tenant import Row, Tenant, tool
-from played_agents import Dispatch, played
+from support.played_agents import Dispatch, played
 
 ORDER = {
     "order": {"4521": {"status": "shipped", "amount": 79.5}, "7001": {"status": "pending", "amount": 20}}

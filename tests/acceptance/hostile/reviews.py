@@ -4,7 +4,7 @@ from hostile.kind import kind
 from hostile.pages import MARKUP, look
 from hostile.responses import TASK, TOOLS
 from hostile.tenant import Row, Tenant
-from played_agents import Dispatch, played
+from support.played_agents import Dispatch, played
 
 REVIEWS = "/api/v1/eval/reviews"
 

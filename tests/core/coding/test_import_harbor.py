@@ -1,7 +1,6 @@
 """Task folders in Harbor's format: what becomes of them, and what is refused by its name."""
 
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -9,8 +8,9 @@ from pipelines.core.coding.dockerfile import read_dockerfile
 from pipelines.core.coding.grader_tools import tools_of
 from pipelines.core.coding.import_harbor import read_harbor_task
 from pipelines.core.coding.imported import ImportedTask, RefusedTask, TreeFile
+from support.repository import TESTS
 
-TASKS = Path(__file__).parents[2] / "coding" / "harbor"
+TASKS = TESTS / "engine" / "coding" / "harbor"
 
 
 def folder(name: str, **changes: str | bytes | None) -> dict[str, TreeFile]:

@@ -1,12 +1,24 @@
 """Evidence: trace rows as the API tells them, who is to blame for a failed call, and what a run changed."""
 
 import pytest
-from verdict_cases import STATE, add, call, flag, get_order, injected, refund, refused, remove, run, update
 
 from pipelines.core.ledger.ledger import Update
 from pipelines.core.tasks.seed import parse_seed
 from pipelines.core.verdict.changes import changes
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
+from support.verdict_cases import (
+    STATE,
+    add,
+    call,
+    flag,
+    get_order,
+    injected,
+    refund,
+    refused,
+    remove,
+    run,
+    update,
+)
 
 ROW = {
     "sequence": 3,

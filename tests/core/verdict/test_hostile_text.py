@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable
 
 import pytest
-from verdict_cases import TOOLS, call, get_order, refund, refused, run
 
 from pipelines.core.english.mentions import mentions
 from pipelines.core.oracles.wording import quote
@@ -25,6 +24,7 @@ from pipelines.core.verdict.words.speech import (
 )
 from pipelines.core.verdict.words.tool_words import words_of, writing_tools
 from pipelines.core.verdict.words.values import id_tokens, values_in
+from support.verdict_cases import TOOLS, call, get_order, refund, refused, run
 
 SHORT, LONG = 5_000, 20_000  # characters
 #: Four times the text takes four times the time; where each character looks at all others, sixteen times.

@@ -3,7 +3,14 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from verdict_cases import (
+
+from pipelines.core.ledger.ledger import World
+from pipelines.core.tasks.seed import TrackedConstraint
+from pipelines.core.verdict import assembly
+from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
+from pipelines.core.verdict.judge import judge
+from pipelines.core.verdict.verdict import GRADER_VERSION, JudgeError, Verdict
+from support.verdict_cases import (
     TOOLS,
     add,
     call,
@@ -16,13 +23,6 @@ from verdict_cases import (
     refused,
     update,
 )
-
-from pipelines.core.ledger.ledger import World
-from pipelines.core.tasks.seed import TrackedConstraint
-from pipelines.core.verdict import assembly
-from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
-from pipelines.core.verdict.judge import judge
-from pipelines.core.verdict.verdict import GRADER_VERSION, JudgeError, Verdict
 
 REFUNDED = {"expected_state": {"order.4521.status": "refunded"}}
 DONE = "I've refunded order 4521."

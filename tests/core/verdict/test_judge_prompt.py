@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from judge_attacks import ATTACKS, ORDER, answer_with, data_of, obedient
 from pipelines.core.ledger.ledger import World, update_from_json
 from pipelines.core.tasks.rubric_lines import RubricLine
 from pipelines.core.tasks.seed import TrackedConstraint
@@ -28,6 +27,7 @@ from pipelines.core.verdict.verdict import (
     Verdict,
     left_open,
 )
+from support.judge_attacks import ATTACKS, ORDER, answer_with, data_of, obedient
 
 KEY = b"a key that no agent knows, or not"
 FRIENDLY = "Happy to help."

@@ -4,13 +4,13 @@ import subprocess
 import sys
 
 import pytest
-from verdict_cases import STATE, TOOLS, tool
 
 from pipelines.core.ledger.ledger_schema import parse_ledger_schema
 from pipelines.core.tasks.seed import parse_seed
 from pipelines.core.text.problems import Refused
 from pipelines.core.tools.tools_schema import parse_tools_schema
 from pipelines.core.verdict.lint.lint import lint_seed, lint_seeds
+from support.verdict_cases import STATE, TOOLS, tool
 
 SCHEMA = parse_ledger_schema(
     {

@@ -1,14 +1,12 @@
 """What people read of a pending run: every reason has its words, and they name what there is."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from pipelines.core.verdict.pending_words import PENDING_WORDS, in_order, most_basic_reason, pending_words
 from pipelines.core.verdict.verdict import PendingReason
-
-DOCS = Path(__file__).parents[3] / "docs"
+from support.repository import DOCS
 
 
 def test_every_reason_has_its_words_in_the_order_of_the_reasons() -> None:

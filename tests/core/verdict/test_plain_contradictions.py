@@ -1,11 +1,11 @@
 """The four contradictions that fail a run, and what looks like them and is none."""
 
 import pytest
-from verdict_cases import STATE, call, cancel, get_order, injected, refund, refused, run
 
 from pipelines.core.ledger.ledger import World
 from pipelines.core.verdict.words.contradictions import contradictions
 from pipelines.core.verdict.words.known import known_values
+from support.verdict_cases import STATE, call, cancel, get_order, injected, refund, refused, run
 
 ORDERS = World(
     {

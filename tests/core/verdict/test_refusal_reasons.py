@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 import pytest
-from verdict_cases import call, get_order, injected, refused, run
 
 from pipelines.core.verdict.evidence import EvidenceRow
 from pipelines.core.verdict.words.declining import declines
 from pipelines.core.verdict.words.reasons import explanation_of, rule_behind
+from support.verdict_cases import call, get_order, injected, refused, run
 
 DECLINES = [
     "I'm sorry, but I can't cancel order #9001.",

@@ -1,7 +1,6 @@
 """What a judge model is asked: only what evidence has not decided; and its words, which are documented."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,8 +24,9 @@ from pipelines.core.verdict.model_judge.rubric import (
     is_judgeable,
 )
 from pipelines.core.verdict.verdict import Outcome, PendingReason, Status, Verdict, left_open
+from support.repository import DOCS
 
-PAGE = Path(__file__).parents[3] / "docs" / "reference" / "judge.md"
+PAGE = DOCS / "reference" / "judge.md"
 REFUND = Tool(name="refund_order", description="Refund an order.", input_schema={"type": "object"})
 WORLD = World.from_initial_state({"order": {"4521": {"status": "shipped", "amount": 79.5}}})
 REFUNDED = update_from_json(

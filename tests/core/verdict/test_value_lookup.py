@@ -1,12 +1,12 @@
 """Looking up an answer's values: told by the run, known some other way, or nowhere."""
 
 import pytest
-from verdict_cases import call, get_order, run, update
 
 from pipelines.core.ledger.ledger import World
 from pipelines.core.verdict.evidence import EvidenceRow
 from pipelines.core.verdict.words.known import known_values
 from pipelines.core.verdict.words.lookup import unreported_values
+from support.verdict_cases import call, get_order, run, update
 
 PRICED = call(
     1,

@@ -1,10 +1,8 @@
 """docs/howto/verdicts.md and docs/reference/oracles.md: JSON examples are run, and lists are complete."""
 
 import re
-from pathlib import Path
 
 import pytest
-from verdict_cases import tool
 
 from pipelines.core.matchers.matching import MATCHER_NAMES, match
 from pipelines.core.oracles.constraint_check import CHECKS, parse_check
@@ -18,8 +16,9 @@ from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.lint.lint import lint_seed
 from pipelines.core.verdict.verdict import FailureMode, Outcome, PendingReason, ScoreName
+from support.repository import DOCS
+from support.verdict_cases import tool
 
-DOCS = Path(__file__).parents[3] / "docs"
 PAGE = (DOCS / "howto" / "verdicts.md").read_text()
 ORACLES = (DOCS / "reference" / "oracles.md").read_text()
 BLOCKS = re.findall(r"^```json (\w+)\n(.*?)^```", ORACLES, re.MULTILINE | re.DOTALL)

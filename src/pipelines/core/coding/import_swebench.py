@@ -17,6 +17,8 @@ IMAGES = ("image_name", "docker_image", "dockerhub_tag", "image")
 class RowSetting:
     """What no row says: how its tests are run."""
 
+    __test__ = False  # pytest takes a class of this name for tests
+
     requirements: str | None = None
     setup_command: str | None = None
     test_command: str | None = None  # leaves JUnit XML at $PIPELINES_JUNIT_FILE; pytest where there is none

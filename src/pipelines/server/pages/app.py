@@ -61,12 +61,12 @@ def is_page(path: str) -> bool:
 
 def build_pages(state: State) -> FastAPI:
     """`state` is shared with the API and lives as long as the server."""
-    pages = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    # `include_router` would build every route a second time, at the first request.
+    routes = [route for module in MODULES for route in module.router.routes]
+    pages = FastAPI(routes=routes, docs_url=None, redoc_url=None, openapi_url=None)
     pages.state = state
     state.frames = {}
     state.rendering = FairSlots.all_but_one_each(RENDERED_AT_ONCE)
-    for module in MODULES:
-        pages.include_router(module.router)
 
     async def on_stranger(request: Request, error: Exception) -> Response:
         return sign_in.to_sign_in(request)

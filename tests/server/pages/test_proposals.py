@@ -1,0 +1,133 @@
+"""Pages on which a person decides on what a model wrote: rules of a dataset, the plan of a tool."""
+
+import html
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser
+from signed_in import Signed, as_viewer, signed_in, words
+
+from support.browser import check_page, person
+from support.desk import ORDER_ID, STATE, tool
+from support.server_process import Api, house_in
+
+UNCLEAR = tool("run_close", "Runs it.", ORDER_ID, ["order_id"])
+CLOSE = [
+    {"find": {"as": "order", "in": "order", "id": "args.order_id"}},
+    {"set": {"order.status": "'closed'"}},
+    {"return": {"order_id": "order.id", "status": "order.status"}},
+]
+PRECIOUS = "Precious <b>goods</b> leave the house only with a clerk."
+SECOND = "Shipped goods stay as they are."
+READ = "run_close fails when the order's amount is above 70."
+RULE = {"form": "require", "tools": ["run_close"], "expression": "order.amount < 50", "error": "needs_clerk"}
+STAYS = {"form": "require", "tools": ["run_close"], "expression": "order.status != 'shipped'"}
+SCRIPT = [
+    {"purpose": "author", "about": "Write the plan", "answer": {"why": "It <i>closes</i>.", "steps": CLOSE}},
+    {
+        "purpose": "author",
+        "about": SECOND,
+        "answer": {"sentences": [{"number": 1, "rules": [RULE]}, {"number": 2, "rules": [STAYS]}]},
+    },
+    {"purpose": "author", "about": "Translate", "answer": {"sentences": [{"number": 1, "rules": [RULE]}]}},
+]
+
+
+@pytest.fixture(scope="module")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    directory = tmp_path_factory.mktemp("proposals")
+    script = directory / "answers.jsonl"
+    script.write_text("\n".join(map(json.dumps, SCRIPT)))
+    with house_in(directory, {"PIPELINES_AUTHOR_MODEL": f"scripted:{script}"}) as house:
+        yield house.open()
+
+
+@pytest.fixture
+def visitor(api: Api) -> Iterator[Signed]:
+    with signed_in(api) as signed:
+        yield signed
+
+
+def made(api: Api, behavior: str = PRECIOUS) -> tuple[Any, Any]:
+    agent = api.agent("http://127.0.0.1:9", tools_schema=[UNCLEAR])
+    row = {"user": "Close it.", "state": STATE, "behavior": behavior}
+    return agent, api.dataset(row, agent_id=agent["id"])
+
+
+def test_rules_are_asked_for_accepted_and_taken_back(api: Api, visitor: Signed) -> None:
+    _, dataset = made(api)
+    base = f"/datasets/{dataset['id']}/rules"
+    assert "No rules have been proposed yet" in visitor.text(base)
+    assert visitor.post(base).status_code == 303
+    page = visitor.text(base)
+    assert PRECIOUS in words(page)
+    assert "<b>goods" not in page
+    assert "With the rule, 1 got a different reply" in words(page)
+    (rule_id,) = re.findall(rf"{base}/(\d+)/accept", page)
+    assert visitor.post(f"{base}/{rule_id}/accept").status_code == 303
+    assert "in force" in words(visitor.text(base))
+    assert visitor.post(f"{base}/{rule_id}/accept").status_code == 409
+    assert visitor.post(f"{base}/{rule_id}/reject").status_code == 303
+    assert "withdrawn" in words(visitor.text(base))
+
+
+def test_every_sentence_is_shown_as_it_is_read_and_ticked_rules_are_accepted_together(
+    api: Api, visitor: Signed
+) -> None:
+    _, dataset = made(api, f"{PRECIOUS} {SECOND} {READ}")
+    base = f"/datasets/{dataset['id']}/rules"
+    page = visitor.text(base)
+    assert "✕ not read" in words(page)
+    assert "read as: run_close fails when the order's amount is more than 70." in words(page)
+    assert visitor.post(base, {"sentence": [PRECIOUS, SECOND]}).status_code == 303
+    page = visitor.text(base)
+    assert "in words: run_close fails with needs_clerk unless the order's amount is less than 50." in words(
+        page
+    )
+    ids = re.findall(r'name="rule_id" value="(\d+)"', page)
+    assert len(ids) == 2
+    assert visitor.post(f"{base}/accept", {}).status_code == 409
+    assert visitor.post(f"{base}/accept", {"rule_id": ids}).status_code == 303
+    assert words(visitor.text(base)).count("✓ in force") == 2
+    assert "∿ translated" in words(visitor.text(base))
+    assert visitor.post(f"{base}/accept", {"rule_id": ids}).status_code == 409
+
+
+def test_a_plan_is_proposed_where_it_is_a_guess_and_kept_by_a_person(api: Api, visitor: Signed) -> None:
+    agent, dataset = made(api)
+    tools = f"/agents/{agent['id']}/tools"
+    assert "Ask a model to propose a plan" in visitor.text(f"{tools}?tool=run_close")
+    shown = visitor.post(f"{tools}/run_close/propose", {"task": dataset["task_ids"][0]})
+    assert shown.status_code == 200
+    assert "It <i>closes</i>." in words(shown.text)
+    assert api.get(f"/api/agents/{agent['id']}")["version"] == 1
+    found = re.search(r'name="plan" value="([^"]*)"', shown.text)
+    assert found is not None
+    fields = {"plan": html.unescape(found[1]), "version": "1"}
+    assert visitor.post(f"{tools}/run_close/plan", fields).status_code == 303
+    assert api.get(f"/api/agents/{agent['id']}")["tools_schema"][0]["simulation"] == CLOSE
+    assert visitor.post(f"{tools}/run_close/plan", fields).status_code == 422, "by then it is another version"
+    assert visitor.post(f"{tools}/run_close/plan", {"plan": "{", "version": "2"}).status_code == 422
+    assert visitor.post(f"{tools}/gone/propose", {}).status_code == 422
+
+
+def test_a_viewer_sees_them_and_decides_nothing(api: Api) -> None:
+    _, dataset = made(api)
+    with signed_in(api, as_viewer(api)) as viewer:
+        page = viewer.text(f"/datasets/{dataset['id']}/rules")
+        assert "Ask the model" not in page
+        assert viewer.post(f"/datasets/{dataset['id']}/rules").status_code == 403
+
+
+@pytest.mark.slow
+def test_both_pages_hold_what_a_reader_needs(api: Api, browser: Browser) -> None:
+    agent, dataset = made(api)
+    api.post(f"/api/datasets/{dataset['id']}/rules/propose", {}, 201)
+    with person(browser, api) as reader:
+        check_page(reader, f"/datasets/{dataset['id']}/rules", "rules")
+        page = reader.opens(f"/agents/{agent['id']}/tools?tool=run_close")
+        page.get_by_role("button", name="Ask a model to propose a plan").click()
+        page.get_by_role("button", name="Keep this plan").wait_for()

@@ -1,0 +1,1 @@
+"""What tests of several rooms share: servers to talk to, agents and services to play, samples to look at."""
