@@ -344,6 +344,7 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     api.state.upload_limit_mb = settings.upload_limit_mb
     api.state.masks_ips = settings.masks_ips
     api.state.eval_matrix_runs = settings.eval_matrix_runs
+
     @api.get("/health", tags=["server"])
     async def health() -> dict[str, str]:
         """Whether the server answers, and which version it is."""
