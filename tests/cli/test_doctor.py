@@ -260,7 +260,7 @@ def test_a_tool_that_would_be_a_guess_is_a_warning(folder: Folder):
     folder.write(agent_json=AGENT | {"tools_schema": [*TOOLS, unclear]})
     told = folder.examined().of("plans", "warning")
     assert told["seen"].startswith("run_close is a guess (confidence 0.30)")
-    assert "settled by" in json.dumps(told)
+    assert "to confirm it, give" in json.dumps(told)
 
 
 def test_the_platform_that_was_named_has_to_be_there(folder: Folder):

@@ -64,7 +64,7 @@ def test_a_guess_stands_above_its_plan_with_what_would_settle_it(tmp_path: Path)
     unclear = {"name": "run_close", "description": "Runs it.", "input_schema": LOAN_ID}
     told = planned(tmp_path, "state.json", tools=[*TOOLS, unclear]).stdout.split("get_loan:")[1]
     assert "confidence 0.3" in told
-    assert "a guess; settled by" in told
+    assert "a guess; to confirm it, give" in told
     assert "# note: what `run_close` changes is not clear" in told
 
 

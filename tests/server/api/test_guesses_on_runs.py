@@ -26,7 +26,7 @@ async def test_a_run_names_each_tool_that_was_answered_by_a_guess(org: Org) -> N
     answered(await run.call("run_close", ORDER), 200)
     (warning,) = answered(await run.finish())["soft_warnings"]
     assert warning.startswith("run_close is a guess (confidence 0.")
-    assert "settled by" in warning
+    assert "to confirm it, give" in warning
 
 
 async def test_a_guess_that_was_not_called_is_not_named(org: Org) -> None:

@@ -181,7 +181,7 @@ def test_a_tool_is_told_in_words_with_where_they_come_from(visitor: Signed) -> N
 def test_a_guess_says_that_it_is_one_and_what_would_settle_it(visitor: Signed) -> None:
     shown = words(visitor.text("/agents/1/tools?tool=reconcile_quarter&task=0"))
     assert "? a guess" in shown
-    assert "Decided by an output_schema , if it only reads; a plan beside the tool" in shown
+    assert "To confirm it, give an output_schema , if it only reads; a plan for the tool" in shown
     assert "is not clear from its name and description" in shown
     assert "Dragons" not in shown
 

@@ -126,7 +126,7 @@ def _format_plan(name: str, simulator: PlannedSimulator) -> str:
     remarks += [f"# note: {note}" for note in (*found.notes, *refusal_notes(found))]
     guess = guess_of(simulator.tools[name], found)
     if guess is not None:
-        remarks.append(f"# a guess; settled by {guess.settled_by}")
+        remarks.append(f"# a guess; to confirm it, give {guess.settled_by}")
     if found.plan is None:
         return "\n".join([*remarks, f"# {name}: no plan", ""])
     steps = plan_as_yaml(found.plan.as_json())

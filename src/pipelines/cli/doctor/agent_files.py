@@ -245,7 +245,7 @@ def _plan_findings_by_tool(best: dict[str, ToolPlan], tools: Mapping[str, Tool])
         if plan.plan is None:
             yield problem(PLANS, f"{name} has no plan: {notes}", WRITE_A_PLAN)
         elif (guess := guess_of(tools[name], plan)) is not None:
-            yield warning(PLANS, guess.as_text(), f"settled by {guess.settled_by}; {WRITE_A_PLAN}")
+            yield warning(PLANS, guess.as_text(), f"to confirm it, give {guess.settled_by}; {WRITE_A_PLAN}")
         else:
             sure.append(f"{name} ({plan.origin})")
             if plan.doubts:

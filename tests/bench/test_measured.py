@@ -1,13 +1,14 @@
 """docs/measured.md is written from the reports of the benchmarks, by bench/measured.py."""
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-BENCH = Path(__file__).parent.parent / "bench"
+from support.repository import ROOT
+
+BENCH = ROOT / "bench"
 sys.path.insert(0, str(BENCH))
 
 from measured import FIGURES, MISSING, page  # noqa: E402
