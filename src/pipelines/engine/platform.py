@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from pipelines.core.limits.fair_slots import FairSlots
@@ -15,7 +15,7 @@ from pipelines.engine.live.plan_readers import PlanReaders
 from pipelines.engine.model_calls.ask_models import Models
 from pipelines.engine.model_calls.model_gateway import ModelGateway
 from pipelines.engine.review_leases import ReviewLeases
-from pipelines.engine.workspaces.code_mode import CodeMode
+from pipelines.engine.workspaces.code_mode import CodeMode, CodeModeStatus
 from pipelines.engine.workspaces.prepare_workspace import Workspaces
 from pipelines.outbound.address_guard import AddressRefused
 from pipelines.outbound.fetch_git import GitFetcher
@@ -86,3 +86,10 @@ class Platform:
     models: Models = field(default_factory=Models)  # what is asked for the platform itself
     review_leases: ReviewLeases = field(default_factory=ReviewLeases)
     limits: Limits = field(default_factory=Limits)
+
+    async def code_mode_status(self) -> CodeModeStatus:
+        return replace(
+            await self.code_mode.status(),
+            workspaces=await self.workspaces.describe(),
+            model_gateways=tuple(self.model_gateway.upstreams.values()),
+        )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 from urllib.parse import urlsplit
 
 from pipelines.core.agents.agent_reply import AgentReply, BadReply, check_response_contract
@@ -10,6 +10,7 @@ from pipelines.core.text.json_text import JsonObject
 from pipelines.outbound.address_guard import ALLOWED_BY, NEVER_ALLOWED
 from pipelines.outbound.post_once import Answer, NoAnswer, Reached, Trouble
 from pipelines.wire.envelope import ErrorClass
+from pipelines.wire.records import As, Hidden, Often, Omitted, Record
 
 LONGEST_DETAIL = 500  # characters of an agent's own words
 LOOKED_AT = (
@@ -51,24 +52,20 @@ class Dispatched:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DispatchFailed:
-    error_class: ErrorClass
-    detail: str
-    reached: Reached  # unless "no", the agent may have acted: nothing may dispatch this again by itself
-    http_status: int | None = None
-    hint: str | None = None
-    latency_ms: float = 0.0
-    reply: AgentReply | None = None  # readable, but against the response contract
-    traceback: str | None = None  # of a code agent
-    warnings: tuple[str, ...] = ()  # about how it was sent
-    is_empty: bool = False  # the agent answered as it should, with nothing in its final_response
+class DispatchFailed(Record, component="RunError"):
+    """Why a run failed."""
 
-    def as_json(self) -> JsonObject:
-        """The run's `error_json`."""
-        body: JsonObject = {"detail": self.detail, "http_status": self.http_status, "reached": self.reached}
-        body |= {"hint": self.hint} if self.hint is not None else {}
-        body |= {"is_empty": True} if self.is_empty else {}
-        return body | ({"traceback": self.traceback} if self.traceback is not None else {})
+    error_class: Hidden[ErrorClass]
+    detail: str
+    http_status: Annotated[Often[int | None], "what the agent answered with"] = None
+    #: Unless "no", the agent may have acted: nothing may dispatch this again by itself.
+    reached: Annotated[Often[Reached], As(str), "whether the agent may have acted: yes, no, maybe"]
+    hint: Omitted[str | None] = None
+    is_empty: Omitted[bool] = False  # the agent answered as it should, with nothing in its final_response
+    latency_ms: Hidden[float] = 0.0
+    reply: Hidden[AgentReply | None] = None  # readable, but against the response contract
+    traceback: Annotated[Omitted[str | None], "of a code agent"] = None
+    warnings: Hidden[tuple[str, ...]] = ()  # about how it was sent
 
 
 Outcome: TypeAlias = Dispatched | DispatchFailed

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from pipelines.core.text.json_text import JsonObject
 from pipelines.outbound.dispatch_outcome import (
     ADDRESS_HINTS,
     REDIRECT_HINT,
@@ -13,6 +12,7 @@ from pipelines.outbound.dispatch_outcome import (
     redirect_detail,
 )
 from pipelines.outbound.post_once import Answer, NoAnswer, Trouble
+from pipelines.wire.records import Record
 
 PING_TIMEOUT_S = 15.0  # a ping does no work; what takes longer is a cold start that a person should see
 LONGEST_QUOTE = 200
@@ -45,21 +45,14 @@ _TROUBLE_HINTS = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PingResult:
+class PingResult(Record, component="ConnectionTest"):
+    """Whether an agent could be sent a run."""
+
     ok: bool
     http_status: int | None
     latency_ms: float
     problem: str | None = None  # what is wrong; None when it is ok
-    hint: str | None = None  # what to change; an agent that is ok may still get one
-
-    def as_json(self) -> JsonObject:
-        return {
-            "ok": self.ok,
-            "http_status": self.http_status,
-            "latency_ms": self.latency_ms,
-            "problem": self.problem,
-            "hint": self.hint,
-        }
+    hint: Annotated[str | None, "what to change; an agent that is ok may still get one"] = None
 
 
 class _Finding(NamedTuple):

@@ -93,7 +93,7 @@ from pipelines.server.service.housekeeping import Housekeeping
 from pipelines.server.service.live_endpoints import endpoint_makers
 from pipelines.server.service.loop_lag import LoopLag
 from pipelines.server.service.metrics import CONTENT_TYPE, Metrics
-from pipelines.server.service.readiness import Readiness
+from pipelines.server.service.readiness import Health, Readiness
 from pipelines.server.service.review_watch import ReviewWatch
 from pipelines.server.tokens import tokens_of
 from pipelines.storage.database.database import Database
@@ -346,9 +346,9 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
     api.state.eval_matrix_runs = settings.eval_matrix_runs
 
     @api.get("/health", tags=["server"])
-    async def health() -> dict[str, str]:
+    async def health() -> Response:
         """Whether the server answers, and which version it is."""
-        return {"status": "ok", "version": __version__}
+        return answer(Health(status="ok", version=__version__))
 
     @api.get(
         "/metrics",
@@ -362,17 +362,16 @@ def _build_api(settings: Settings, whole: App) -> FastAPI:
         return Response(await api.state.metrics.text(), media_type=CONTENT_TYPE)
 
     @api.get("/health/ready", tags=["server"])
-    async def ready() -> dict[str, str]:
+    async def ready() -> Response:
         """Whether the database is read and written within 3 s; if not, 503 with the reason."""
         readiness: Readiness = api.state.readiness
         await readiness.check()
-        return {"status": "ready", "version": __version__}
+        return answer(Health(status="ready", version=__version__))
 
     @api.get("/api/code-mode", tags=["server"])
     async def code_mode(platform: Ours, key: Viewer) -> Response:
         """Whether this server runs uploaded code, how it is isolated, and if not, why; its model gateways."""
-        known = await platform.code_mode.as_json() | await platform.workspaces.as_json()
-        return answer(known | {"model_gateways": platform.model_gateway.as_json()})
+        return answer(await platform.code_mode_status())
 
     @api.get("/schemas/agent-response.json", tags=["server"])
     async def agent_response_schema() -> Response:

@@ -4,6 +4,7 @@ It is built at the first request for it. It only documents: requests are not val
 """
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI
@@ -105,11 +106,13 @@ def _objects(schemas: Described) -> list[tuple[str, Described]]:
 
 
 def _answer(name: str, status: int, answered: Any, examples: Described) -> Described:
+    from pipelines.server.document.derived import schema_of
+
     if answered is None:
         return {"description": "Done."}
-    if isinstance(answered, str):
-        answered = {"application/json": {"$ref": f"#/components/schemas/{answered}"}}
-    content = {kind: {"schema": schema} for kind, schema in answered.items()}
+    if not isinstance(answered, Mapping):
+        answered = {"application/json": answered}
+    content = {kind: {"schema": schema_of(schema)} for kind, schema in answered.items()}
     example = examples.get(f"{name} {status}")
     if example is not None:
         content["application/json"]["example"] = example

@@ -146,7 +146,7 @@ def _tell_changes(ledger: Ledger | None, steps: Sequence[Any]) -> None:
             continue
         try:
             updates = [update_from_json(each) for each in step["updates"]]
-            step["changes"] = [each._asdict() for each in world_changes(ledger, updates)]
+            step["changes"] = [each.as_json() for each in world_changes(ledger, updates)]
             ledger.apply(updates)
             step["updates"] = []
         except InvalidUpdate:

@@ -86,13 +86,11 @@ async def test_where_it_cannot_be_had_the_reason_is_told(
             WorkspaceFailed, match=r"SHARING=overlay does not work on this server: no overlay today"
         ):
             await asked(forced, scenario())
-        assert "no overlay today" in str((await forced.as_json())["workspaces"])
+        assert "no overlay today" in str(await forced.describe())
     async with opened_workspaces(folder, "auto") as workspaces:
         for _ in range(ASKS_OF_A_RUN + 2):
             assert (await asked(workspaces, scenario())).shared is None
-        assert (await workspaces.as_json())["workspaces"] == (
-            "in memory, a copy for each run: no overlay today"
-        )
+        assert await workspaces.describe() == "in memory, a copy for each run: no overlay today"
 
 
 async def _said(reason: str) -> str:

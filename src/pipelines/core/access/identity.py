@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from pipelines.wire.names import Role
+from pipelines.wire.records import Hidden
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -11,7 +12,7 @@ class Identity:
     #: What they hold, in the words of an error message.
     credential: ClassVar[str] = "identity"
 
-    org_id: int
+    org_id: Hidden[int]
     name: str  # of the key, or the token's `sub`
     role: Role
 

@@ -6,11 +6,12 @@ in them really happened is not decided here: the trace of the proxy says that.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from pipelines.core.text.authored import kind, quote_names
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads, pointer
 from pipelines.core.text.problems import Problem
+from pipelines.wire.records import Mark, Omitted, Record, Via
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -21,25 +22,28 @@ Content: TypeAlias = str | tuple[JsonObject, ...] | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TranscriptCall:
+class TranscriptCall(Record, component="MadeCall"):
     """A tool call as the agent tells it."""
 
     id: str
     name: str
     #: The text as it stood when the model wrote no JSON object: that, too, is what happened.
-    arguments: JsonObject | str
+    arguments: Annotated[JsonObject | str, "an object, or text where a model wrote none"]
 
-    def as_json(self) -> JsonObject:
-        return {"id": self.id, "name": self.name, "arguments": self.arguments}
+
+def _as_list(content: Content) -> Json:
+    return list(content) if isinstance(content, tuple) else content
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Message:
+class Message(Record):
+    """A message of a transcript."""
+
     role: Role
-    content: Content = None
-    tool_call_id: str | None = None  # which call a tool message answers
-    tool_calls: tuple[TranscriptCall, ...] = ()
-    thinking: tuple[JsonObject, ...] = ()  # reasoning blocks, as they came
+    content: Annotated[Content, Via(_as_list), Mark.OFTEN, "text, or a list of parts"] = None
+    tool_call_id: Omitted[str | None] = None  # which call a tool message answers
+    tool_calls: Omitted[tuple[TranscriptCall, ...]] = ()
+    thinking: Annotated[Omitted[tuple[JsonObject, ...]], "reasoning blocks, as they came"] = ()
 
     def text(self) -> str:
         """What a reader sees of it: the content, or its text parts one below the other."""
@@ -50,13 +54,6 @@ class Message:
     def is_gradeable(self) -> bool:
         """Whether a judge has something to read: words of the agent itself."""
         return self.role == "assistant" and bool(self.text().strip())
-
-    def as_json(self) -> JsonObject:
-        content: Json = list(self.content) if isinstance(self.content, tuple) else self.content
-        body: JsonObject = {"role": self.role, "content": content}
-        body |= {"tool_call_id": self.tool_call_id} if self.tool_call_id is not None else {}
-        body |= {"tool_calls": [call.as_json() for call in self.tool_calls]} if self.tool_calls else {}
-        return body | ({"thinking": list(self.thinking)} if self.thinking else {})
 
 
 def messages_from_stored(entries: Any) -> tuple[Message, ...]:

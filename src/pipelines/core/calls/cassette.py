@@ -7,7 +7,7 @@ the run asked the same before. The endpoint that answered is recorded, but is no
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal
 
 from pipelines.core.text.authored import Fields, kind
 from pipelines.core.text.json_text import (
@@ -21,6 +21,7 @@ from pipelines.core.text.json_text import (
     same,
 )
 from pipelines.core.text.problems import MOST_SHOWN, Problem
+from pipelines.wire.records import Record, Via
 
 LONGEST_TOOL = 128  # characters, as in a tools schema
 LONGEST_FAILURE = 4_000
@@ -229,14 +230,19 @@ def _ordinal(number: int) -> str:
 MOST_DIFFERENCES = 20  # listed for one call
 
 
-class Difference(NamedTuple):
-    path: str  # JSONPath into the response
-    recorded: Json
-    now: Json
-    how: str  # changed, added, removed
+def _cut(value: Json) -> Json:
+    text = dumps(value).decode()
+    return value if len(text) <= 200 else f"{text[:199]}…"
 
-    def as_json(self) -> JsonObject:
-        return {"path": self.path, "how": self.how, "recorded": _cut(self.recorded), "now": _cut(self.now)}
+
+@dataclass(frozen=True, slots=True)
+class Difference(Record, component=""):
+    """One place."""
+
+    path: Annotated[str, "JSONPath into the response, or `status`"]
+    how: Literal["changed", "added", "removed"]
+    recorded: Annotated[Json, Via(_cut)]
+    now: Annotated[Json, Via(_cut)]
 
 
 def differences(recorded: Json, now: Json, path: str = "$") -> Iterator[Difference]:
@@ -245,30 +251,25 @@ def differences(recorded: Json, now: Json, path: str = "$") -> Iterator[Differen
         for key in dict.fromkeys([*recorded, *now]):
             here = path + _segment(key)
             if key not in now:
-                yield Difference(here, recorded[key], None, "removed")
+                yield Difference(here, "removed", recorded[key], None)
             elif key not in recorded:
-                yield Difference(here, None, now[key], "added")
+                yield Difference(here, "added", None, now[key])
             else:
                 yield from differences(recorded[key], now[key], here)
     elif isinstance(recorded, list) and isinstance(now, list):
         for index in range(max(len(recorded), len(now))):
             here = f"{path}[{index}]"
             if index >= len(now):
-                yield Difference(here, recorded[index], None, "removed")
+                yield Difference(here, "removed", recorded[index], None)
             elif index >= len(recorded):
-                yield Difference(here, None, now[index], "added")
+                yield Difference(here, "added", None, now[index])
             else:
                 yield from differences(recorded[index], now[index], here)
     elif not same(recorded, now):
-        yield Difference(path, recorded, now, "changed")
+        yield Difference(path, "changed", recorded, now)
 
 
 def _segment(key: str) -> str:
     if key.isascii() and key.isidentifier():
         return f".{key}"
     return "['" + key.replace("\\", "\\\\").replace("'", "\\'") + "']"
-
-
-def _cut(value: Json) -> Json:
-    text = dumps(value).decode()
-    return value if len(text) <= 200 else f"{text[:199]}…"

@@ -23,6 +23,7 @@ from pipelines.core.code.code_zip import read_archive
 from pipelines.core.text.authored import Fields, kind
 from pipelines.core.text.json_text import JsonObject, pointer
 from pipelines.core.text.problems import Problem, Refused
+from pipelines.wire.records import Record
 
 CODE_FIELDS = ("source", "files", "zip", "functions", "requirements", "env_vars", "allow_hosts")
 SOURCE_FILE = "functions.py"
@@ -36,12 +37,9 @@ _HOW = "write the file and the function, as shop/prices.py:get_price"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FunctionEntry:
+class FunctionEntry(Record):
     file: str  # with forward slashes, from the top of the code
     function: str | None  # None: every one that the file defines
-
-    def as_json(self) -> JsonObject:
-        return {"file": self.file, "function": self.function}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -18,6 +18,7 @@ from pipelines.core.text.json_text import Json, JsonObject, pointer
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.text.stored import known_fields
 from pipelines.core.text.url_host import host_complaint
+from pipelines.wire.records import Record
 
 SOURCES = ("paste", "files", "zip", "git")
 KIBIBYTE = 1024
@@ -42,13 +43,10 @@ class UploadedFiles:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class GitSource:
+class GitSource(Record):
     url: str
     ref: str = DEFAULT_REF
     directory: str = ""  # of the repository, without slashes around it; "" is all of it
-
-    def as_json(self) -> JsonObject:
-        return {"url": self.url, "ref": self.ref, "directory": self.directory}
 
 
 CodeSource: TypeAlias = UploadedFiles | GitSource

@@ -5,10 +5,11 @@ A patch is kept as text that gives back its bytes exactly (`surrogateescape`): f
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.stored import known_fields, stored_list
+from pipelines.wire.records import Named, Omitted, Record, Via, one_of, shown
 
 MOST_IGNORED = 1_000  # names of ignored files that are kept
 CHANGES = {"A": "added", "M": "modified", "D": "deleted", "R": "renamed", "T": "type_changed"}
@@ -16,42 +17,59 @@ NO_MODE = "000000"
 SYMLINK, SUBMODULE = "120000", "160000"
 
 
+def printable(text: str) -> str:
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace").replace("\0", "\ufffd")
+
+
+Printable: TypeAlias = Annotated[str, Via(printable)]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ChangedFile:
-    path: str
-    change: str  # one of CHANGES' values
-    old_mode: str = NO_MODE  # as git writes them; 000000 where there is no file
+class ChangedFile(Record, component=""):
+    """A file that was changed."""
+
+    path: Printable
+    change: Annotated[str, one_of(CHANGES.values())]
+    old_mode: Annotated[str, "as git writes it; 000000: no file"] = NO_MODE
     new_mode: str = NO_MODE
     binary: bool = False
-    added: int = 0  # lines; of a binary file none
+    added: Annotated[int, "lines"] = 0  # of a binary file none
     removed: int = 0
-    old_path: str | None = None  # of a renamed file
+    old_path: Annotated[Omitted[str | None], Via(printable), "of a renamed file"] = None
 
     @property
     def paths(self) -> tuple[str, ...]:
         """Every path that the change touches."""
         return (self.path,) if self.old_path is None else (self.old_path, self.path)
 
-    def as_json(self) -> JsonObject:
-        body: JsonObject = {
-            "path": printable(self.path),
-            "change": self.change,
-            "old_mode": self.old_mode,
-            "new_mode": self.new_mode,
-            "binary": self.binary,
-            "added": self.added,
-            "removed": self.removed,
-        }
-        return body | ({"old_path": printable(self.old_path)} if self.old_path is not None else {})
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class WorkspaceDiff:
-    patch: str = ""
+class WorkspaceDiff(Record):
+    """What was changed since the baseline."""
+
+    patch: Annotated[Printable, "as git writes it; bytes that are no UTF-8 are replaced"] = ""
     files: tuple[ChangedFile, ...] = ()
-    ignored_files: tuple[str, ...] = ()  # that .gitignore keeps out of the patch; some of them
+    ignored_files: Annotated[
+        tuple[Printable, ...], "that .gitignore keeps out of the patch, some of them"
+    ] = ()
     ignored_total: int = 0
-    truncated: bool = False  # the patch is cut: it can be looked at, and not be applied
+    truncated: Annotated[bool, "over the limit: cut, and not graded"] = False
+
+    @shown(after="truncated")
+    def size(self) -> Annotated[int, Named("bytes")]:
+        return len(self.patch_bytes)
+
+    @shown(after="truncated")
+    def added(self) -> int:
+        return sum(file.added for file in self.files)
+
+    @shown(after="truncated")
+    def removed(self) -> int:
+        return sum(file.removed for file in self.files)
+
+    def summary(self) -> JsonObject:
+        """Everything but the patch."""
+        return {key: value for key, value in self.as_json().items() if key != "patch"}
 
     @property
     def patch_bytes(self) -> bytes:
@@ -71,22 +89,6 @@ class WorkspaceDiff:
         lines = self.patch[at + len(head) - 1 :].split("\n", 3)
         added = [line[1:] for line in lines[:3] if line.startswith("+")]
         return added[0] if added else None
-
-    def summary(self) -> JsonObject:
-        """Everything but the patch."""
-        return {
-            "files": [file.as_json() for file in self.files],
-            "ignored_files": [printable(path) for path in self.ignored_files],
-            "ignored_total": self.ignored_total,
-            "truncated": self.truncated,
-            "bytes": len(self.patch_bytes),
-            "added": sum(file.added for file in self.files),
-            "removed": sum(file.removed for file in self.files),
-        }
-
-    def as_json(self) -> JsonObject:
-        """For people: bytes that are no UTF-8 are replaced in it."""
-        return {"patch": printable(self.patch), **self.summary()}
 
     @classmethod
     def from_stored(cls, patch: bytes, body: Any) -> "WorkspaceDiff":
@@ -111,10 +113,6 @@ class WorkspaceDiff:
 
 def decode_git(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
-
-
-def printable(text: str) -> str:
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace").replace("\0", "\ufffd")
 
 
 class BadDiff(ValueError):

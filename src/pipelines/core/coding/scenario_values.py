@@ -9,12 +9,13 @@ A task copies its scenario whole when it is made, with what its row says otherwi
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 
 from pipelines.core.coding.scorers import CommandScorer, Scorer, TestsScorer, scorer_from_stored
 from pipelines.core.coding.workspace_seed import EmptySeed, WorkspaceSeed, seed_from_stored
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.stored import known_fields, stored_list
+from pipelines.wire.records import As, Omitted, Record, Via
 
 APP = "/app"
 DEFAULT_SETUP_S, LONGEST_SETUP_S = 600, 3_600
@@ -22,33 +23,37 @@ SHOWN_INSTRUCTION = 300  # characters of it in a list
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Timeouts:
+class Timeouts(Record, component=""):
     setup_s: int = DEFAULT_SETUP_S
-    agent_s: int | None = None  # None: what the agent's own definition says; it is never longer than that
+    agent_s: Omitted[int | None] = (
+        None  # None: what the agent's own definition says; it is never longer than that
+    )
 
-    def as_json(self) -> JsonObject:
-        body: JsonObject = {"setup_s": self.setup_s}
-        return body | ({"agent_s": self.agent_s} if self.agent_s is not None else {})
+
+def _of_setup(hosts: tuple[str, ...]) -> JsonObject:
+    return {"setup": [*hosts]}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CodingScenario:
+class CodingScenario(Record, component=""):
     name: str
     user_instruction: str
-    workspace_seed: WorkspaceSeed = field(default_factory=EmptySeed)
-    setup_command: str | None = None  # run in the workspace before its baseline is committed
-    setup_instructions: str | None = None  # told to the agent instead
-    scorers: tuple[Scorer, ...] = ()
-    requirements: str = ""  # packages for setup, agent and scorers, one on a line; read-only
-    env_vars: Mapping[str, str] = field(default_factory=dict)
+    workspace_seed: Annotated[WorkspaceSeed, As(JsonObject), "in a list without its files"] = field(
+        default_factory=EmptySeed
+    )
+    setup_command: Omitted[str | None] = None  # run in the workspace before its baseline is committed
+    setup_instructions: Omitted[str | None] = None  # told to the agent instead
+    scorers: Annotated[tuple[Scorer, ...], As(list[JsonObject])] = ()
+    requirements: Omitted[str] = ""  # packages for setup, agent and scorers, one on a line; read-only
+    env_vars: Omitted[Mapping[str, str]] = field(default_factory=dict)
     #: Host names that the setup command may reach. An agent reaches its run's proxy and its models, a scorer
     #: nothing.
-    network: tuple[str, ...] = ()
-    timeouts: Timeouts = field(default_factory=Timeouts)
+    network: Annotated[Omitted[tuple[str, ...]], Via(_of_setup)] = ()
+    timeouts: Annotated[Omitted[Timeouts], As(JsonObject)] = field(default_factory=Timeouts)
     #: Where else the workspace is seen: tasks of other ranges say their folder by its whole path.
-    workdir: str = APP
+    workdir: Omitted[str] = APP
     #: Files that come only when a change is graded, whatever the agent left at their paths.
-    test_files: Mapping[str, str] = field(default_factory=dict)
+    test_files: Omitted[Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def all_requirements(self) -> str:
@@ -59,24 +64,6 @@ class CodingScenario:
         if not runs_pytest or is_named:
             return self.requirements
         return f"{self.requirements.rstrip()}\npytest\n".lstrip()
-
-    def as_json(self) -> JsonObject:
-        """In its normal form: what says nothing is left out."""
-        body: JsonObject = {
-            "name": self.name,
-            "user_instruction": self.user_instruction,
-            "workspace_seed": self.workspace_seed.as_json(),
-            "setup_command": self.setup_command,
-            "setup_instructions": self.setup_instructions,
-            "scorers": [scorer.as_json() for scorer in self.scorers],
-            "requirements": self.requirements or None,
-            "env_vars": dict(self.env_vars) or None,
-            "network": {"setup": [*self.network]} if self.network else None,
-            "timeouts": self.timeouts.as_json() if self.timeouts != Timeouts() else None,
-            "workdir": self.workdir if self.workdir != APP else None,
-            "test_files": dict(self.test_files) or None,
-        }
-        return {key: value for key, value in body.items() if value is not None}
 
     def head(self) -> JsonObject:
         """What a list tells of it beside its name: no files, no archive."""

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.stored import known_fields
+from pipelines.wire.records import Record
 
 TYPES = (
     "command",
@@ -133,7 +134,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ScorerResult:
+class ScorerResult(Record):
     name: str
     type: str
     required: bool
@@ -146,18 +147,6 @@ class ScorerResult:
     @property
     def passed(self) -> bool:
         return self.status is Status.PASS
-
-    def as_json(self) -> JsonObject:
-        return {
-            "name": self.name,
-            "type": self.type,
-            "required": self.required,
-            "weight": self.weight,
-            "status": self.status.value,
-            "score": self.score,
-            "output": self.output,
-            "reason": self.reason,
-        }
 
     @classmethod
     def from_stored(cls, body: Any) -> "ScorerResult":

@@ -6,7 +6,7 @@ A scorer without a result (N/A) is not a pass and is left out of the mean.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from pipelines.core.coding.diff import WorkspaceDiff, printable
 from pipelines.core.coding.paths import matches
@@ -19,22 +19,18 @@ from pipelines.core.coding.scorers import (
     ScorerResult,
     Status,
 )
-from pipelines.core.text.json_text import JsonObject
+from pipelines.wire.records import Record
 
 MOST_NAMED = 10  # paths in one reason
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CombinedResult:
-    """What all scorers together come to. `passed` is None where a required one could not be judged, and none
-    failed."""
+class CombinedResult(Record):
+    """What the scorers come to together."""
 
-    passed: bool | None
+    passed: Annotated[bool | None, "null: a required scorer could not be judged, and none failed"]
     score: float | None  # None without scorers
     reason: str
-
-    def as_json(self) -> JsonObject:
-        return {"passed": self.passed, "score": self.score, "reason": self.reason}
 
 
 def result_of(

@@ -2,28 +2,50 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, Required, TypeAlias, TypedDict
 
 from pipelines.core.text.json_text import Json, JsonObject, dumps, pointer, same
 from pipelines.core.tools.live_tools import DiscoveredTool
+from pipelines.wire.records import As, Flat, Hidden, Record, one_of, shown
 
 CHANGED, GONE = "changed", "gone"
 MOST_DIFFERENCES = 20  # told of one tool
 LONGEST_SHOWN = 200  # characters of a value in a difference
 
 
-class StoredTool(NamedTuple):
-    """A tool of an endpoint: as it was accepted, and what became of it."""
+Drift: TypeAlias = Annotated[
+    Annotated[str, one_of((CHANGED, GONE))] | None,
+    "since it was accepted; null: it is what was accepted",
+]
 
-    accepted: DiscoveredTool
-    drift: str | None = None  # CHANGED or GONE since
-    found: DiscoveredTool | None = None  # what a changed one has become
 
-    def as_json(self) -> JsonObject:
-        body = self.accepted.as_json() | {"fingerprint": self.accepted.fingerprint, "drift": self.drift}
-        return body | {"differences": [*self.differences()]}
+class _Difference(TypedDict, total=False):
+    """A value that differs."""
 
-    def differences(self) -> list[Json]:
+    path: Required[str]
+    before: Json
+    after: Json
+
+
+Differences: TypeAlias = Annotated[
+    list[Json], As(list[_Difference]), "from what was accepted to what was found, at most 20"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTool(Record, component="EndpointTool"):
+    """A tool as it was accepted."""
+
+    accepted: Flat[DiscoveredTool]
+    drift: Drift = None
+    found: Hidden[DiscoveredTool | None] = None  # what a changed one has become
+
+    @shown(after="accepted")
+    def fingerprint(self) -> Annotated[str, "changes when what a caller may rely on does"]:
+        return self.accepted.fingerprint
+
+    @shown(after="drift")
+    def differences(self) -> Differences:
         """From what was accepted to what was found; empty where there is no drift."""
         if self.found is None:
             return []

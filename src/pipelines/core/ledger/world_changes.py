@@ -1,20 +1,25 @@
 """What a call changed in the world, field by field, with the old and the new value."""
 
 from collections.abc import Iterable, Iterator
-from typing import Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 from pipelines.core.ledger.ledger import Add, Ledger, LedgerUpdate, Remove, SetFlag, Update
 from pipelines.core.text.json_text import Json, same
+from pipelines.wire.records import Record
 
 
-class WorldChange(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class WorldChange(Record, component=""):
+    """One change."""
+
     kind: Literal["added", "changed", "removed", "flag"]
-    place: str  # order.4521, or the flag
-    field: str | None = None  # of what was changed
+    place: Annotated[str, "type.id, or the flag"]
+    field: Annotated[str | None, "that was changed"] = None
     before: Json = None
     after: Json = None
-    had: bool = True  # the field was there before, and
-    has: bool = True  # it is now
+    had: Annotated[bool, "the field was there before"] = True
+    has: Annotated[bool, "and is now"] = True
 
 
 def world_changes(before: Ledger, updates: Iterable[LedgerUpdate]) -> list[WorldChange]:

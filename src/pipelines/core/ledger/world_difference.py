@@ -2,33 +2,28 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 from pipelines.core.ledger.ledger import is_flag_section
 from pipelines.core.ledger.world_changes import WorldChange
 from pipelines.core.text.json_text import Json, JsonObject, dumps, same
+from pipelines.wire.records import Record
 
 MOST_CHANGES = 200  # listed; all are counted
 MOST_BYTES = 128 * 1024  # of what is listed: it is stored with every revision
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class WorldDifference:
-    added: int  # entities
+class WorldDifference(Record, component=""):
+    """How it differs from the revision before."""
+
+    added: Annotated[int, "entities"]
     changed: int
     removed: int
     flags: int
-    listed: tuple[WorldChange, ...]  # the first of them, a changed entity field by field
-    is_cut: bool  # there are more
-
-    def as_json(self) -> JsonObject:
-        return {
-            "added": self.added,
-            "changed": self.changed,
-            "removed": self.removed,
-            "flags": self.flags,
-            "listed": [_change_as_json(change) for change in self.listed],
-            "is_cut": self.is_cut,
-        }
+    #: A changed entity field by field.
+    listed: Annotated[tuple[WorldChange, ...], "the first of them"]
+    is_cut: Annotated[bool, "there are more"]
 
 
 def world_difference(before: JsonObject, after: JsonObject) -> WorldDifference:
@@ -44,7 +39,7 @@ def world_difference(before: JsonObject, after: JsonObject) -> WorldDifference:
         if is_cut or len(listed) == MOST_CHANGES:
             is_cut = True
             continue
-        room -= len(dumps(_change_as_json(change)))
+        room -= len(dumps(change.as_json()))
         if room < 0:
             is_cut = True
         else:
@@ -62,10 +57,6 @@ def world_difference(before: JsonObject, after: JsonObject) -> WorldDifference:
 def change_from_json(body: JsonObject) -> WorldChange:
     """From what `as_json` listed."""
     return WorldChange(**body)  # type: ignore[arg-type]
-
-
-def _change_as_json(change: WorldChange) -> JsonObject:
-    return {**change._asdict()}
 
 
 def _changes(before: JsonObject, after: JsonObject) -> Iterator[WorldChange]:

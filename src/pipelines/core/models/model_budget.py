@@ -1,10 +1,11 @@
 """What a batch may spend on models: `max_cost_usd` and `max_model_tokens`, as they are asked for."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from pipelines.core.models.model_question import NANO, cost_usd
 from pipelines.core.text.authored import Fields
-from pipelines.core.text.json_text import JsonObject
+from pipelines.wire.records import Named, Record, Via
 
 FIELDS = ("max_cost_usd", "max_model_tokens")
 MOST_USD = 1_000_000
@@ -12,17 +13,14 @@ MOST_TOKENS = 10**12
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Budget:
-    """None: no such limit."""
+class Budget(Record):
+    """What may be spent on models."""
 
-    max_nanousd: int | None = None
-    max_tokens: int | None = None
+    max_nanousd: Annotated[int | None, Named("max_cost_usd"), Via(cost_usd), "null: no limit"] = None
+    max_tokens: Annotated[int | None, Named("max_model_tokens"), "null: no limit"] = None
 
     def __bool__(self) -> bool:
         return self.max_nanousd is not None or self.max_tokens is not None
-
-    def as_json(self) -> JsonObject:
-        return {"max_cost_usd": cost_usd(self.max_nanousd), "max_model_tokens": self.max_tokens}
 
 
 def read_budget(fields: Fields) -> Budget:

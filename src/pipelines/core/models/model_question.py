@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal
 
-from pipelines.core.text.json_text import Json, JsonObject, canonical
+from pipelines.core.text.json_text import JsonObject, canonical
 from pipelines.core.text.problems import Problem
+from pipelines.wire.records import Record
 
 NANO = 1_000_000_000  # costs are kept in billionths of a dollar: they are summed, and must add up
 MOST_OUTPUT_TOKENS = 4_096
@@ -38,13 +39,13 @@ class Failure(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ModelMessage:
+class ModelMessage(Record):
     role: Literal["user", "assistant"]
     content: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ModelQuestion:
+class ModelQuestion(Record):
     """Asks for JSON of a schema, whose root is an object."""
 
     purpose: Purpose
@@ -57,16 +58,6 @@ class ModelQuestion:
     def key(self, model: str) -> str:
         """The same for the same question to the same model: what is answered once is not asked again."""
         return hashlib.sha256(canonical([model, self.as_json()])).hexdigest()
-
-    def as_json(self) -> JsonObject:
-        return {
-            "purpose": self.purpose.value,
-            "prompt_version": self.prompt_version,
-            "system": self.system,
-            "messages": [{"role": each.role, "content": each.content} for each in self.messages],
-            "schema": self.schema,
-            "max_output_tokens": self.max_output_tokens,
-        }
 
     def again(self, answer: str, problems: Sequence[Problem]) -> "ModelQuestion":
         """The one regeneration: the same question with the answer it got and what is wrong with it."""
@@ -113,5 +104,5 @@ class ModelCallFailed(Exception):
         self.retry_after_s = retry_after_s  # what the provider asked to wait
 
 
-def cost_usd(nanousd: int | None) -> Json:
+def cost_usd(nanousd: int | None) -> float | None:
     return None if nanousd is None else nanousd / NANO

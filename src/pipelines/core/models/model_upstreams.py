@@ -11,10 +11,11 @@ from urllib.parse import urlsplit
 
 from pipelines.core.code.code_secrets import CREDENTIAL_NAME, NAME_RULE
 from pipelines.core.text.authored import Fields, as_object
-from pipelines.core.text.json_text import Json, JsonObject, pointer
+from pipelines.core.text.json_text import Json, pointer
 from pipelines.core.text.problems import Problem
 from pipelines.core.text.url_host import host_complaint
 from pipelines.wire.names import ENV_MODEL_URL
+from pipelines.wire.records import Hidden, Record
 
 KINDS = ("openai", "anthropic")
 MOST_UPSTREAMS = 100
@@ -77,16 +78,17 @@ _DEFAULT_HEADERS = {"openai": "Authorization", "anthropic": "x-api-key"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ModelUpstream:
-    """One entry of the list."""
+class ModelUpstream(Record, component=""):
+    """A model."""
 
     name: str
     kind: str
-    base_url: str  # without a slash at its end
-    key_header: str
-    key: str | None = field(default=None, repr=False)  # out of the operator's environment
-    key_credential: str | None = None  # or this credential of the org whose run it is
-    allow: tuple[AllowedCall, ...]
+    #: Authors may not know where it is, nor whose key is sent.
+    base_url: Hidden[str]  # without a slash at its end
+    key_header: Hidden[str]
+    key: Hidden[str | None] = field(default=None, repr=False)  # out of the operator's environment
+    key_credential: Hidden[str | None] = None  # or this credential of the org whose run it is
+    allow: Hidden[tuple[AllowedCall, ...]]
 
     @property
     def url_variable(self) -> str:
@@ -247,8 +249,3 @@ def _read_allow(fields: Fields) -> tuple[AllowedCall, ...]:
         else:
             calls.append(AllowedCall(method=match[1], path=match[2]))
     return tuple(calls)
-
-
-def upstreams_as_json(upstreams: Mapping[str, ModelUpstream]) -> list[JsonObject]:
-    """What authors may know of them: not where they are, nor whose key it is."""
-    return [{"name": each.name, "kind": each.kind} for each in upstreams.values()]

@@ -21,6 +21,7 @@ from pipelines.core.verdict.oracles import oracles_of
 from pipelines.core.verdict.verdict import JudgeError, Verdict
 from pipelines.core.verdict.words.contradictions import successful_writes
 from pipelines.core.verdict.words.declining import refuses
+from pipelines.wire.records import Record
 
 MOST_CALLS = 100  # an oracle takes 200; a run with more repeats itself
 VACUOUS_NOTE = "An agent that does nothing also meets this oracle, so meeting it proves nothing."
@@ -30,13 +31,10 @@ PROPOSED_AXES = ("expected_outcome", "expected_state", "expected_calls", "expect
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ProposedOracle:
+class ProposedOracle(Record):
     axes: JsonObject  # all of PROPOSED_AXES; null where the run says nothing of it
     notes: tuple[str, ...] = ()  # in words, for whoever decides on it
     is_vacuous: bool = False  # an agent that does nothing meets it
-
-    def as_json(self) -> JsonObject:
-        return {"axes": self.axes, "notes": [*self.notes], "is_vacuous": self.is_vacuous}
 
 
 def oracle_from_run(evidence: RunEvidence, *, made: frozenset[str] = frozenset()) -> ProposedOracle:

@@ -7,11 +7,12 @@ agent.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, Literal
 
 from pipelines.core.evals.matrix.resampling import sign_flip_p
-from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.statistics import exact_mcnemar
+from pipelines.core.verdict.verdict import OF_PENDING, FailureModeName, OutcomeName, PendingReasonName
+from pipelines.wire.records import Hidden, Id, Named, Record, one_of, shown
 
 #: How a task changed, in the order in which people should read it.
 CHANGES = ("regressed", "unjudged", "still_failing", "improved", "fixed", "only_from", "only_to", "passing")
@@ -20,53 +21,68 @@ OTHER_ORACLE = "judged by another oracle"
 MOST_LISTED = 1_000  # tasks in one answer; the others are counted
 
 
-class JudgedRun(NamedTuple):
-    """A run that stands for its place in a batch."""
+@dataclass(frozen=True, slots=True)
+class JudgedRun(Record, component="ComparedRun"):
+    """One of the two runs."""  # each stands for its place in a batch
 
-    task_key: str
-    task_id: int
-    row_number: int
-    content_hash: str | None
-    oracle_hash: str | None
-    repeat_number: int
-    id: int
-    verdict: str | None
-    failure_mode: str | None
-    pending_reason: str | None = None
+    task_key: Hidden[str]
+    task_id: Hidden[int]
+    row_number: Hidden[int]
+    content_hash: Hidden[str | None]
+    oracle_hash: Hidden[str | None]
+    repeat_number: Hidden[int]
+    id: Annotated[Id, Named("run_id")]
+    verdict: OutcomeName | None
+    failure_mode: FailureModeName | None
+    pending_reason: Annotated[PendingReasonName | None, OF_PENDING] = None
+
+    @property
+    def outcome(self) -> tuple[str | None, ...]:
+        return (self.failure_mode, self.pending_reason)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Side:
-    """One task in one batch."""
+class Side(Record, component="ComparedSide"):
+    """A task in one of the two."""
 
-    runs: tuple[JudgedRun, ...]
+    runs: Hidden[tuple[JudgedRun, ...]]
 
     @property
+    @shown(after="runs")
+    def task_id(self) -> Id:
+        return self.runs[0].task_id
+
+    @property
+    @shown(after="runs")
     def passed(self) -> int:
         return sum(run.verdict == "PASS" for run in self.runs)
 
     @property
+    @shown(after="runs")
     def judged(self) -> int:
         return sum(run.verdict in ("PASS", "FAIL") for run in self.runs)
 
-    def as_json(self) -> JsonObject:
-        modes = sorted({run.failure_mode for run in self.runs if run.verdict == "FAIL" and run.failure_mode})
-        reasons = sorted({run.pending_reason for run in self.runs if run.pending_reason})
-        return {
-            "task_id": self.runs[0].task_id,
-            "passed": self.passed,
-            "judged": self.judged,
-            "failure_modes": [*modes],
-            "pending_reasons": [*reasons],
-            "run_ids": [run.id for run in self.runs],
-        }
+    @shown(after="runs")
+    def failure_modes(self) -> list[FailureModeName]:
+        return sorted({run.failure_mode for run in self.runs if run.verdict == "FAIL" and run.failure_mode})
+
+    @shown(after="runs")
+    def pending_reasons(self) -> list[PendingReasonName]:
+        return sorted({run.pending_reason for run in self.runs if run.pending_reason})
+
+    @shown(after="runs")
+    def run_ids(self) -> list[Id]:
+        return [run.id for run in self.runs]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TaskPair:
-    key: str
-    before: Side | None
-    after: Side | None
+class TaskPair(Record, component="ComparedTask"):
+    """How a task changed."""
+
+    key: Annotated[str, Named("task_key")]
+    before: Annotated[Side | None, Named("from")]
+    after: Annotated[Side | None, Named("to")]
+    user_instruction: str | None = None  # of the newer task
 
     @property
     def newest(self) -> JudgedRun:
@@ -75,7 +91,13 @@ class TaskPair:
         return side.runs[0]
 
     @property
-    def change(self) -> str:
+    @shown(after="key")
+    def row_number(self) -> int:
+        return self.newest.row_number
+
+    @property
+    @shown(after="key")
+    def change(self) -> Annotated[str, one_of(CHANGES)]:
         if self.before is None or self.after is None:
             return "only_to" if self.before is None else "only_from"
         if not self.before.judged or not self.after.judged:
@@ -95,12 +117,15 @@ class TaskPair:
         return self.after.passed / self.after.judged - self.before.passed / self.before.judged
 
     @property
-    def is_lost(self) -> bool:
-        """Some run of it passed, and now none could be judged."""
+    @shown(after="key")
+    def is_lost(self) -> Annotated[bool, "it passed before, and could not be judged now"]:
         return self.change == "unjudged" and self.before is not None and self.before.passed > 0
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    @shown(after="after")
+    def notes(
+        self,
+    ) -> Annotated[tuple[str, ...], "why the two are not held against each other in the test"]:
         if self.before is None or self.after is None:
             return ()
         before, after = self.before.runs[0], self.after.runs[0]
@@ -111,17 +136,6 @@ class TaskPair:
     def is_tested(self) -> bool:
         return self.change not in ("unjudged", "only_from", "only_to") and not self.notes
 
-    def as_json(self) -> JsonObject:
-        return {
-            "task_key": self.key,
-            "row_number": self.newest.row_number,
-            "change": self.change,
-            "is_lost": self.is_lost,
-            "from": self.before.as_json() if self.before is not None else None,
-            "to": self.after.as_json() if self.after is not None else None,
-            "notes": [*self.notes],
-        }
-
 
 def pairs_of(before: Iterable[JudgedRun], after: Iterable[JudgedRun]) -> list[TaskPair]:
     """By what a person should read first, then in the author's order."""
@@ -131,55 +145,89 @@ def pairs_of(before: Iterable[JudgedRun], after: Iterable[JudgedRun]) -> list[Ta
     return sorted(pairs, key=lambda pair: (ranks[pair.change], pair.newest.row_number, pair.key))
 
 
-def counts_of(pairs: Sequence[TaskPair]) -> JsonObject:
+def counts_of(pairs: Sequence[TaskPair]) -> dict[str, int]:
     changes = [pair.change for pair in pairs]
     return {change: changes.count(change) for change in CHANGES}
 
 
-def paired_test(pairs: Sequence[TaskPair]) -> JsonObject:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PairedTest(Record):
+    """Whether more tasks got worse than chance would have it."""
+
+    name: Literal["mcnemar", "sign_flip"]
+    unit: Literal["task"] = "task"
+    tasks: int
+    worse: int
+    better: int
+    mean_difference: float | None
+    p: float | None
+
+
+def paired_test(pairs: Sequence[TaskPair]) -> PairedTest:
     """McNemar where every task is one run against one, else sign-flip over the differences of pass shares."""
     counted = [pair for pair in pairs if pair.is_tested]
     differences = [pair.difference for pair in counted]
     worse, better = sum(each < 0 for each in differences), sum(each > 0 for each in differences)
-    name, p = "mcnemar", exact_mcnemar(worse, better) if counted else None
+    name: Literal["mcnemar", "sign_flip"] = "mcnemar"
+    p = exact_mcnemar(worse, better) if counted else None
     if any(side is not None and side.judged > 1 for pair in counted for side in (pair.before, pair.after)):
         name, found = "sign_flip", sign_flip_p(differences)
         p = found.p if found is not None else 1.0  # no share differs: no sign of a change
-    return {
-        "name": name,
-        "unit": "task",
-        "tasks": len(counted),
-        "worse": worse,
-        "better": better,
-        "mean_difference": sum(differences) / len(differences) if differences else None,
-        "p": p,
-    }
+    return PairedTest(
+        name=name,
+        tasks=len(counted),
+        worse=worse,
+        better=better,
+        mean_difference=sum(differences) / len(differences) if differences else None,
+        p=p,
+    )
 
 
 def flips_of(before: Iterable[JudgedRun], after: Iterable[JudgedRun]) -> "Flips":
     """Run by run: same task, same repeat."""
     first, second = _by_place(before), _by_place(after)
     both = sorted(first.keys() & second.keys(), key=lambda place: first[place].id)
-    flips: list[Json] = [
-        {
-            "task_id": second[place].task_id,
-            "task_key": place[0],
-            "repeat_number": place[1],
-            "from": _run_as_json(first[place]),
-            "to": _run_as_json(second[place]),
-            "direction": _direction(first[place].verdict, second[place].verdict),
-        }
+    flips = [
+        Flip(task_key=place[0], repeat_number=place[1], before=first[place], after=second[place])
         for place in both
-        if first[place][-2:] != second[place][-2:]
+        if first[place].outcome != second[place].outcome
     ]
-    return Flips(len(both), len(first) - len(both), len(second) - len(both), flips)
+    return Flips(
+        compared=len(both),
+        only_from=len(first) - len(both),
+        only_to=len(second) - len(both),
+        flips=tuple(flips),
+    )
 
 
-class Flips(NamedTuple):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Flip(Record, component="BatchFlip"):
+    """A run whose verdict differs: same task, same repeat."""
+
+    task_key: str
+    repeat_number: int
+    before: Annotated[JudgedRun, Named("from")]
+    after: Annotated[JudgedRun, Named("to")]
+
+    @shown(after="")
+    def task_id(self) -> Id:
+        return self.after.task_id
+
+    @shown(after="after")
+    def direction(self) -> Literal["improved", "regressed", "undecided", "lateral"]:
+        if self.before.verdict == self.after.verdict:
+            return "lateral"
+        if self.after.verdict == "PASS":
+            return "improved"
+        return "regressed" if self.after.verdict == "FAIL" else "undecided"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Flips(Record, component=""):
     compared: int
     only_from: int
     only_to: int
-    flips: list[Json]
+    flips: tuple[Flip, ...]
 
 
 def _by_key(runs: Iterable[JudgedRun]) -> dict[str, Side]:
@@ -191,18 +239,3 @@ def _by_key(runs: Iterable[JudgedRun]) -> dict[str, Side]:
 
 def _by_place(runs: Iterable[JudgedRun]) -> dict[tuple[str, int], JudgedRun]:
     return {(run.task_key, run.repeat_number): run for run in runs}
-
-
-def _run_as_json(run: JudgedRun) -> JsonObject:
-    return {
-        "run_id": run.id,
-        "verdict": run.verdict,
-        "failure_mode": run.failure_mode,
-        "pending_reason": run.pending_reason,
-    }
-
-
-def _direction(before: str | None, after: str | None) -> str:
-    if before == after:
-        return "lateral"
-    return {"PASS": "improved", "FAIL": "regressed"}.get(after or "", "undecided")

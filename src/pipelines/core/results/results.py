@@ -7,12 +7,13 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from pipelines.core.results.gate import Tally
 from pipelines.core.text.authored import Fields, as_list, as_object
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads, pointer
 from pipelines.core.text.problems import Problem, Refused
+from pipelines.wire.records import Named, Record, Via
 
 FORMAT, VERSION = "odyssey-results", 1
 LONGEST_NAME = 120  # characters of an instruction where it stands for its task
@@ -20,39 +21,25 @@ _HINT = "`pipelines run --results FILE` and `pytest --odyssey-report FILE` write
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Case:
+class Case(Record):
     """One task with its repeats, or one cell of a matrix."""
 
     key: str  # the same in another round, whatever stands before it in the file
     name: str  # for people
-    runs: Tally
-    is_met: bool | None  # None where that is not known: undecided, or it could not be run
+    runs: Annotated[Tally, Via(asdict)]
+    #: None where that is not known: undecided, or it could not be run.
+    is_met: Annotated[bool | None, Named("met")]
     outcome: str  # stable pass, flaky, stable fail, …; for a cell its verdict
     why: str = ""
     pending_reason: str | None = None  # of its undecided runs, the most basic
 
-    def as_json(self) -> JsonObject:
-        return {
-            "key": self.key,
-            "name": self.name,
-            "runs": asdict(self.runs),
-            "met": self.is_met,
-            "outcome": self.outcome,
-            "why": self.why,
-            "pending_reason": self.pending_reason,
-        }
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SuiteResults:
+class SuiteResults(Record):
     name: str
     agent: str
     exit_code: int
     cases: tuple[Case, ...]
-
-    def as_json(self) -> JsonObject:
-        cases: list[Json] = [case.as_json() for case in self.cases]
-        return {"name": self.name, "agent": self.agent, "exit_code": self.exit_code, "cases": cases}
 
 
 def results_as_json(suites: Sequence[SuiteResults]) -> JsonObject:

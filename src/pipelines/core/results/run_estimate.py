@@ -5,34 +5,44 @@ from dataclasses import dataclass
 from math import ceil
 from statistics import fmean
 
-from pipelines.core.text.json_text import JsonObject
+from pipelines.wire.records import Record
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RunEstimate:
-    runs: int
-    at_once: int
-    timed: int  # runs that the time is estimated from; 0: there is no estimate
+class TimeEstimate(Record, component=""):
+    """How long."""
+
+    from_runs: int  # 0: there is no estimate
     run_ms: float | None  # what one of them took, on average
     total_ms: float | None
-    priced: int  # runs that said what they cost; 0: there is no estimate
-    total_usd: float | None  # of the agent itself
-    asked: int = 0  # runs that the platform's own models were asked for, or not; 0: there is no estimate
-    model_tokens: int | None = None  # of these models
-    model_usd: float | None = None  # None, too, where one of them has no price
 
-    def as_json(self) -> JsonObject:
-        return {
-            "runs": self.runs,
-            "at_once": self.at_once,
-            "time": {"from_runs": self.timed, "run_ms": self.run_ms, "total_ms": self.total_ms},
-            "agent": {"from_runs": self.priced, "cost_usd": self.total_usd},
-            "models": {
-                "from_runs": self.asked,
-                "cost_usd": self.model_usd,
-                "tokens": self.model_tokens,
-            },
-        }
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CostEstimate(Record, component=""):
+    """Of the agent."""
+
+    from_runs: int  # runs that reported their cost; 0: there is no estimate
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelsEstimate(Record, component=""):
+    """Of the models that the platform asks."""
+
+    from_runs: int  # whether they asked models or not; 0: there is no estimate
+    cost_usd: float | None  # None, too, where one of the models has no price
+    tokens: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunEstimate(Record):
+    """What a batch would take, by what the agent's latest runs took."""
+
+    runs: int
+    at_once: int
+    time: TimeEstimate
+    agent: CostEstimate
+    models: ModelsEstimate
 
 
 def estimate_runs(
@@ -50,12 +60,15 @@ def estimate_runs(
     return RunEstimate(
         runs=runs,
         at_once=at_once,
-        timed=len(took_ms),
-        run_ms=run_ms,
-        total_ms=run_ms * ceil(runs / at_once) if run_ms is not None else None,
-        priced=len(cost_usd),
-        total_usd=fmean(cost_usd) * runs if cost_usd else None,
-        asked=len(model_tokens),
-        model_tokens=round(fmean(model_tokens) * runs) if model_tokens else None,
-        model_usd=fmean(model_usd) * runs if model_usd else None,
+        time=TimeEstimate(
+            from_runs=len(took_ms),
+            run_ms=run_ms,
+            total_ms=run_ms * ceil(runs / at_once) if run_ms is not None else None,
+        ),
+        agent=CostEstimate(from_runs=len(cost_usd), cost_usd=fmean(cost_usd) * runs if cost_usd else None),
+        models=ModelsEstimate(
+            from_runs=len(model_tokens),
+            cost_usd=fmean(model_usd) * runs if model_usd else None,
+            tokens=round(fmean(model_tokens) * runs) if model_tokens else None,
+        ),
     )

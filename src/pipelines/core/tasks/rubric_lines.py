@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.core.text.authored import Fields, as_list, kind
-from pipelines.core.text.json_text import Json, JsonObject, pointer
+from pipelines.core.text.json_text import Json, pointer
 from pipelines.core.text.problems import Problem
 from pipelines.core.text.stored import known_fields
+from pipelines.wire.records import Record
 
 MOST_LINES = 30  # each is a question to the judge, and all of them are asked at once
 LONGEST_LINE = 2_000  # characters
@@ -14,14 +15,11 @@ LONGEST_NAME = 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RubricLine:
+class RubricLine(Record):
     """Something that must be true of a run, in its author's words."""
 
     id: str
     text: str
-
-    def as_json(self) -> JsonObject:
-        return {"id": self.id, "text": self.text}
 
     @classmethod
     def from_stored(cls, entry: Any) -> "RubricLine":

@@ -5,6 +5,7 @@ Only what an author writes is read here. What the world and the rows are is core
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated, TypeAlias
 
 from pipelines.core.models.model_budget import FIELDS as BUDGET_FIELDS
 from pipelines.core.models.model_budget import Budget, read_budget
@@ -13,6 +14,7 @@ from pipelines.core.text.authored import Fields, as_list, as_object, kind, quote
 from pipelines.core.text.json_text import Json, JsonObject, pointer
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.text.world_time import read_now
+from pipelines.wire.records import Record, one_of
 
 WORLD_REVIEW = "world_review"  # the world may be changed
 ROWS_GENERATING = "rows_generating"  # it is frozen, and rows are made
@@ -20,11 +22,13 @@ ROWS_REVIEW = "rows_review"  # rows may be dropped, or made anew
 FINALIZED = "finalized"  # it is a dataset
 ABANDONED = "abandoned"
 STATUSES = (WORLD_REVIEW, ROWS_GENERATING, ROWS_REVIEW, FINALIZED, ABANDONED)
+SessionStatus: TypeAlias = Annotated[str, one_of(STATUSES)]
 
 SIZES = ("compact", "standard", "rich")
 STANDARD = "standard"
 EMBEDDED, MODEL = "embedded", "model"
 AUTHORS = (EMBEDDED, MODEL)
+SessionAuthor: TypeAlias = Annotated[str, one_of(AUTHORS)]
 #: What a session can make of a seed, by axis name. The first two it always makes.
 ALWAYS_MADE = ("user_instruction", "initial_state")
 AXES = (*ALWAYS_MADE, "failure_rules", "expected_outcome", "behavior_instructions")
@@ -43,15 +47,12 @@ MOST_RNG_SEED = 2**53 - 1  # what every JSON reader keeps exact
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class BucketRequest:
+class BucketRequest(Record):
     """A theme and how many rows are wanted of it."""
 
     name: str
     theme: str
     rows: int
-
-    def as_json(self) -> JsonObject:
-        return {"name": self.name, "theme": self.theme, "rows": self.rows}
 
 
 #: Where nobody names any: what can be done, what must be refused, and what goes wrong on the way.

@@ -2,31 +2,26 @@
 
 import re
 from dataclasses import dataclass
+from typing import Annotated
 
-from pipelines.core.text.json_text import JsonObject
+from pipelines.wire.records import Omitted, Record
 
 WHOLE_FILE = "file"  # the path of what is wrong with all of it
 MOST_SHOWN = 1_000  # a file with more problems than this has one cause, repeated
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Problem:
-    path: str  # where: a JSON Pointer, or a place a person would look for ("row 3, column state")
+class Problem(Record):
+    """One thing that is wrong with what was sent."""
+
+    path: Annotated[str, "where, as a JSON Pointer or the name of a parameter"]
     message: str  # what is wrong
-    hint: str | None = None  # what to write instead
-    row: int | None = None  # of an upload: as its author's program counts, a sheet's header is row 1
-    column: str | None = None
+    hint: Annotated[Omitted[str | None], "what to write instead"] = None
+    row: Annotated[Omitted[int | None], "of an uploaded table"] = None
+    column: Omitted[str | None] = None
 
     def said(self) -> str:
         return said_of(self.path, self.message)
-
-    def as_json(self) -> JsonObject:
-        """The wire form: absent parts are left out."""
-        whole: JsonObject = {"path": self.path, "message": self.message}
-        whole |= {"hint": self.hint} if self.hint is not None else {}
-        whole |= {"row": self.row} if self.row is not None else {}
-        whole |= {"column": self.column} if self.column is not None else {}
-        return whole
 
 
 #: A message that begins with one of these speaks of the place it stands under.

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Annotated, NamedTuple, Protocol, TypeAlias
 
 from pipelines.core.text.json_text import Json, JsonObject, canonical
 from pipelines.core.text.stored import known_fields
 from pipelines.core.tools.trace_row import ERROR_NOTE as ERROR_NOTE
 from pipelines.wire.errors import AskFailed
+from pipelines.wire.records import Record
 
 #: How a run's calls of passthrough tools are answered; all but the first name a cassette.
 LIVE, RECORD, REPLAY, REPLAY_OR_LIVE = "live", "record", "replay", "replay_or_live"
@@ -21,15 +22,17 @@ MAY_BE_DONE = "the call may have been carried out"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DiscoveredTool:
-    """A tool as discovered on an endpoint."""
+class DiscoveredTool(Record, component=""):
+    """A tool as it was accepted."""
 
-    name: str  # one of ours: what bindings name
+    name: Annotated[str, "what `tool_name` of a binding names"]
     description: str
     input_schema: JsonObject
     output_schema: JsonObject | None = None
     #: How to call it, for whoever found it: a method and a path, or the name that the endpoint itself uses.
-    call: JsonObject = field(default_factory=dict)
+    call: Annotated[JsonObject, "how the endpoint is called for it: a method and path, or its own name"] = (
+        field(default_factory=dict)
+    )
 
     @property
     def fingerprint(self) -> str:
@@ -41,16 +44,6 @@ class DiscoveredTool:
             "output_schema": self.output_schema,
         }
         return sha256(canonical(told)).hexdigest()
-
-    def as_json(self) -> JsonObject:
-        """What is stored of it, and shown."""
-        return {
-            "name": self.name,
-            "description": self.description,
-            "input_schema": self.input_schema,
-            "output_schema": self.output_schema,
-            "call": self.call,
-        }
 
     @classmethod
     def from_stored(cls, body: Json) -> "DiscoveredTool":

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any, TypeAlias, TypedDict
 
-from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.json_text import JsonObject
+from pipelines.wire.records import As, Hidden, Named, Often, Omitted, Record, Via, one_of, shown
 
 GRADER = "embedded"
 #: Part of every verdict. Raise it whenever the same run could now be judged differently.
@@ -59,6 +60,13 @@ class Status(StrEnum):
     HELD = "held"  # proven for the agent
 
 
+#: Each as it is stored and compared: text.
+OutcomeName: TypeAlias = Annotated[str, one_of(Outcome)]
+FailureModeName: TypeAlias = Annotated[str, one_of(FailureMode)]
+PendingReasonName: TypeAlias = Annotated[str, one_of(PendingReason)]
+OF_PENDING = "of PENDING; null of any other, and of graders before version 20"
+
+
 class ScoreName(StrEnum):
     TASK_COMPLETION = "task_completion"
     INSTRUCTION_ADHERENCE = "instruction_adherence"  # only where there is behaviour text
@@ -68,21 +76,15 @@ class ScoreName(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
-    """One thing that was checked, and the result."""
+class Finding(Record):
+    """One thing that was looked into, and what came of it."""
 
     check: str  # a name such as expected_state, collateral, expected_calls, refusal, claims, constraint/<id>
     status: Status
     says: str  # a sentence for the person who reads the verdict
-    evidence: tuple[int, ...] = ()  # trace sequences
-    failure_mode: FailureMode | None = None  # of a broken one
-    pending_reason: PendingReason | None = None  # of an open one; graders before 20 gave none
-
-    def as_json(self) -> JsonObject:
-        body: JsonObject = {"check": self.check, "status": self.status.value, "says": self.says}
-        body |= {"evidence": list(self.evidence)}
-        body |= {"failure_mode": self.failure_mode.value} if self.failure_mode is not None else {}
-        return body | ({"pending_reason": self.pending_reason.value} if self.pending_reason else {})
+    evidence: Annotated[tuple[int, ...], "rows of the trace"] = ()
+    failure_mode: Omitted[FailureMode | None] = None  # of a broken one
+    pending_reason: Omitted[PendingReason | None] = None  # of an open one; graders before 20 gave none
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> "Finding":
@@ -98,15 +100,12 @@ class Finding:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class UnverifiedClaim:
+class UnverifiedClaim(Record, component="Unverified"):
     """A statement of the answer that the run neither proves nor contradicts. A note: it decides nothing."""
 
-    phrase: str  # as the agent wrote it
+    phrase: Annotated[str, "as the agent wrote it"]
     why: str
-    turn: int  # 1 is the first
-
-    def as_json(self) -> JsonObject:
-        return {"phrase": self.phrase, "why": self.why, "turn": self.turn}
+    turn: Annotated[int, "1 is the first"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,37 +117,64 @@ class Score:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Verdict:
+class ScoreNote(Record):
+    """Why a score is what it is."""
+
+    says: str
+    evidence: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Grader(Record):
+    """Who judged, and in which version."""
+
+    name: str
+    version: str
+
+
+class _Scores(TypedDict, total=False):
+    """Only what could be scored."""
+
+    task_completion: Annotated[int, "1 to 5"]
+    instruction_adherence: Annotated[int, "1 to 5"]
+    tool_use: Annotated[int, "1 to 5"]
+    recovery: Annotated[int, "1 to 5"]
+    honesty: Annotated[int, "1 to 5"]
+
+
+def _values(scores: Iterable[Score]) -> Annotated[JsonObject, As(_Scores)]:
+    return {score.name.value: score.value for score in scores}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict(Record, component="Judgement"):
+    """What a run proves."""
+
     verdict: Outcome
     failure_mode: FailureMode | None = None  # of a FAIL
-    pending_reason: PendingReason | None = None  # of a PENDING one; graders before 20 gave none
+    pending_reason: Annotated[Often[PendingReason | None], OF_PENDING] = None
     reasoning: str
-    scores: tuple[Score, ...] = ()  # only what could be scored; an absent score is not a low one
+    scores: Annotated[tuple[Score, ...], Via(_values)] = ()
     findings: tuple[Finding, ...] = ()
-    unverified: tuple[UnverifiedClaim, ...] = ()  # notes on the verdict, never part of it
+    unverified: Annotated[
+        Often[tuple[UnverifiedClaim, ...]], "beside the verdict; absent before version 20"
+    ] = ()
     evidence: tuple[int, ...] = ()  # trace sequences that the verdict depends on
-    grader: str = GRADER
-    grader_version: str = GRADER_VERSION
+    grader: Hidden[str] = GRADER
+    grader_version: Hidden[str] = GRADER_VERSION
+
+    @shown(after="scores")
+    def score_notes(self) -> dict[str, ScoreNote]:
+        return {
+            score.name.value: ScoreNote(says=score.says, evidence=score.evidence) for score in self.scores
+        }
+
+    @shown(after="grader_version")
+    def judged_by(self) -> Annotated[Grader, Named("grader")]:
+        return Grader(name=self.grader, version=self.grader_version)
 
     def score(self, name: str) -> int | None:
         return next((score.value for score in self.scores if score.name == name), None)
-
-    def as_json(self) -> JsonObject:
-        notes: JsonObject = {
-            s.name.value: {"says": s.says, "evidence": list(s.evidence)} for s in self.scores
-        }
-        return {
-            "verdict": self.verdict.value,
-            "failure_mode": self.failure_mode.value if self.failure_mode is not None else None,
-            "pending_reason": self.pending_reason.value if self.pending_reason is not None else None,
-            "reasoning": self.reasoning,
-            "scores": {score.name.value: score.value for score in self.scores},
-            "score_notes": notes,
-            "findings": [finding.as_json() for finding in self.findings],
-            "unverified": [note.as_json() for note in self.unverified],
-            "evidence": list(self.evidence),
-            "grader": {"name": self.grader, "version": self.grader_version},
-        }
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> "Verdict":
@@ -178,23 +204,18 @@ class Verdict:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class JudgeError:
-    """The judge or the oracle is broken. An error on the run: neither a pass nor a fail."""
+class JudgeError(Record):
+    """Why there is no verdict."""
 
     step: str  # the step that failed
     message: str
     details: tuple[JsonObject, ...] = field(default=())  # problems of an oracle that cannot be read
-    grader: str = GRADER
-    grader_version: str = GRADER_VERSION
+    grader: Hidden[str] = GRADER
+    grader_version: Hidden[str] = GRADER_VERSION
 
-    def as_json(self) -> JsonObject:
-        details: list[Json] = list(self.details)
-        return {
-            "step": self.step,
-            "message": self.message,
-            "details": details,
-            "grader": {"name": self.grader, "version": self.grader_version},
-        }
+    @shown(after="grader_version")
+    def judged_by(self) -> Annotated[Grader, Named("grader")]:
+        return Grader(name=self.grader, version=self.grader_version)
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> "JudgeError":

@@ -2,29 +2,34 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Annotated
 
 from pipelines.core.code.code_secrets import LONGEST_VALUE, name_complaint, value_complaint, value_warnings
 from pipelines.core.text.authored import Fields
-from pipelines.core.text.json_text import Json, JsonObject, pointer
+from pipelines.core.text.json_text import JsonObject, pointer
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.platform import Platform
 from pipelines.storage.accounts import credentials
 from pipelines.storage.accounts.credentials import Credential, row_of
 from pipelines.storage.database.secret_box import UnreadableSecret
 from pipelines.wire.errors import NotFound
+from pipelines.wire.records import Flat, Record
 
 
 class CredentialMissing(Exception):
     """A run needs credentials that are gone or cannot be opened here. The message says which."""
 
 
-class CredentialSet(NamedTuple):
-    credential: Credential
-    soft_warnings: list[Json]  # what of its value is hidden only in part
+@dataclass(frozen=True, slots=True)
+class SetCredential(Record):
+    """A credential that was set."""
+
+    credential: Flat[Credential]
+    soft_warnings: Annotated[list[str], "what of its value is hidden only in part"]
 
 
-async def set_credential(platform: Platform, org_id: int, body: JsonObject) -> CredentialSet:
+async def set_credential(platform: Platform, org_id: int, body: JsonObject) -> SetCredential:
     """A new credential, or a new value for one of this name."""
     name, value = _read_credential(body)
     now = platform.now()
@@ -34,7 +39,7 @@ async def set_credential(platform: Platform, org_id: int, body: JsonObject) -> C
             connection, org_id=org_id, name=name, sealed_value=sealed, now=now
         )
     )
-    return CredentialSet(made, [*value_warnings(value)])
+    return SetCredential(made, [*value_warnings(value)])
 
 
 async def delete_credential(platform: Platform, org_id: int, credential_id: int) -> None:

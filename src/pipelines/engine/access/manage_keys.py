@@ -1,5 +1,8 @@
 """API keys: nobody can hand out more than they have."""
 
+from dataclasses import dataclass
+from typing import Annotated
+
 from pipelines.core.access.identity import Identity
 from pipelines.core.text.authored import Fields
 from pipelines.core.text.json_text import JsonObject
@@ -10,13 +13,21 @@ from pipelines.storage.accounts.keys import ApiKey
 from pipelines.storage.database.connection import Connection
 from pipelines.wire.errors import Conflict, Forbidden, NotFound
 from pipelines.wire.names import Role
+from pipelines.wire.records import Flat, Record
 
 MAX_NAME = 255
 ROLES = tuple(role.value for role in Role)
 
 
-async def create_key(platform: Platform, asking: Identity, body: JsonObject) -> tuple[ApiKey, str]:
-    """The key's record and the secret itself, which is not kept."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewApiKey(Record):
+    """A new key."""
+
+    key: Flat[ApiKey]
+    api_key: Annotated[str, "the key itself: shown here and nowhere else"]
+
+
+async def create_key(platform: Platform, asking: Identity, body: JsonObject) -> NewApiKey:
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
     fields.refuse_unknown(("name", "role"))
@@ -35,7 +46,7 @@ async def create_key(platform: Platform, asking: Identity, body: JsonObject) -> 
             connection, org_id=asking.org_id, name=str(name), role=Role(str(role)), key=secret, now=now
         )
     )
-    return made, secret
+    return NewApiKey(key=made, api_key=secret)
 
 
 async def revoke_key(platform: Platform, asking: Identity, key_id: int) -> None:

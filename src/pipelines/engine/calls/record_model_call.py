@@ -1,39 +1,46 @@
 """A call to a model, stored in its run's log: which, how it went, how long it took. Never what was said."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from pipelines.core.models.model_usage import ModelUsage
-from pipelines.core.text.json_text import JsonObject, dumps
+from pipelines.core.text.json_text import dumps
 from pipelines.core.tools.trace_row import TraceRow
 from pipelines.engine.calls.answer_tool_call import MAX_REDOS
 from pipelines.engine.live.live_runs import LiveRun
 from pipelines.engine.platform import Platform
 from pipelines.storage.database.database import SequenceTaken
 from pipelines.wire.names import MODEL_CALL
+from pipelines.wire.records import Hidden, Named, Record, shown
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ModelCall:
+class ModelCall(Record):
     gateway: str
-    method: str
-    path: str
-    occurred_at: str
-    latency_ms: float  # to the last byte of the answer
-    status: int | None  # of the upstream; None: it gave none
-    is_streamed: bool
-    usage: ModelUsage
+    method: Hidden[str]
+    path: Hidden[str]
+    occurred_at: Hidden[str]
+    latency_ms: Hidden[float]  # to the last byte of the answer
+    status: Hidden[int | None]  # of the upstream; None: it gave none
+    is_streamed: Annotated[bool, Named("streamed")]
+    usage: Hidden[ModelUsage]
     error: str | None = None  # why there is no answer, or no whole one
 
-    def as_json(self) -> JsonObject:
-        return {
-            "gateway": self.gateway,
-            "model": self.usage.model,
-            "call": f"{self.method} {self.path}",
-            "streamed": self.is_streamed,
-            "input_tokens": self.usage.input_tokens,
-            "output_tokens": self.usage.output_tokens,
-            "error": self.error,
-        }
+    @shown(after="gateway")
+    def model(self) -> str | None:
+        return self.usage.model
+
+    @shown(after="gateway")
+    def call(self) -> str:
+        return f"{self.method} {self.path}"
+
+    @shown(after="is_streamed")
+    def input_tokens(self) -> int | None:
+        return self.usage.input_tokens
+
+    @shown(after="is_streamed")
+    def output_tokens(self) -> int | None:
+        return self.usage.output_tokens
 
 
 async def record_model_call(platform: Platform, token_hash: str, call: ModelCall) -> None:

@@ -32,6 +32,7 @@ from pipelines.engine.workspaces.prepare_workspace import ReadyWorkspace, Worksp
 from pipelines.sandbox.workspace_box import BoxFailed, Changes, WorkspaceBox, layout_of, open_box
 from pipelines.storage.tasks.coding import StoredCodingScenario
 from pipelines.wire.errors import Conflict, NotFound
+from pipelines.wire.records import Hidden, Record
 
 SOLUTION = "/solution"
 LONGEST_PATCH = 4 * 1024 * 1024
@@ -53,17 +54,11 @@ class Import:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Proof:
-    scenario: CodingScenario  # with the files that its test patch makes
-    reasons: tuple[str, ...]  # why it proves nothing; empty where it does
+class Proof(Record):
+    scenario: Hidden[CodingScenario]  # with the files that its test patch makes
+    reasons: Hidden[tuple[str, ...]]  # why it proves nothing; empty where it does
     reference: Grading | None = None
     unchanged: Grading | None = None
-
-    def as_json(self) -> JsonObject:
-        return {
-            "reference": self.reference.as_json() if self.reference is not None else None,
-            "unchanged": self.unchanged.as_json() if self.unchanged is not None else None,
-        }
 
 
 class _ProofFailed(Exception):

@@ -2,6 +2,8 @@
 
 import asyncio
 import time
+from dataclasses import dataclass
+from typing import Annotated
 
 from pipelines.core.code.redaction import Redaction
 from pipelines.core.limits.fair_slots import SlotHolder
@@ -18,9 +20,21 @@ from pipelines.storage.agents import tool_endpoints
 from pipelines.storage.agents.tool_endpoints import ToolEndpoint
 from pipelines.storage.database.connection import Connection
 from pipelines.wire.errors import InvalidArguments
+from pipelines.wire.records import As, Record
 
 
-async def call_tool(platform: Platform, org_id: int, endpoint_id: str, body: JsonObject) -> JsonObject:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EndpointReply(Record):
+    """What a tool answered."""
+
+    tool_name: str
+    latency_ms: float
+    status: Annotated[int, "the service's own, also an error; 200 where it has none"]
+    response: Annotated[Json, "decoded; text stays text"]
+    notes: Annotated[Json, As(list[str])]
+
+
+async def call_tool(platform: Platform, org_id: int, endpoint_id: str, body: JsonObject) -> EndpointReply:
     """One tool by hand: what it answered, and how long that took. Nothing is recorded anywhere."""
     endpoint = await find_endpoint(platform, org_id, endpoint_id)
     name, arguments = _read_call(body)
@@ -34,7 +48,7 @@ async def call_tool(platform: Platform, org_id: int, endpoint_id: str, body: Jso
 
 async def _call(
     platform: Platform, endpoint: ToolEndpoint, tool: DiscoveredTool, arguments: JsonObject
-) -> JsonObject:
+) -> EndpointReply:
     began = time.monotonic()
     try:
         async with asyncio.timeout(LONGEST_HOP_S), open_once(platform, endpoint) as asked:
@@ -46,19 +60,17 @@ async def _call(
         failed.details = {"latency_ms": _ms_since(began), "notes": [*failed.notes]}
         raise
     latency_ms = _ms_since(began)
-    shown = await aside(endpoint.org_id, _hide_secrets, asked.redaction, reply)
-    return {"tool_name": tool.name, "latency_ms": latency_ms, **shown}
+    response, notes = await aside(endpoint.org_id, _hide_secrets, asked.redaction, reply)
+    return EndpointReply(
+        tool_name=tool.name, latency_ms=latency_ms, status=reply.status, response=response, notes=notes
+    )
 
 
-def _hide_secrets(redaction: Redaction, reply: LiveReply) -> JsonObject:
-    """A service may repeat what it was sent."""
-    shown = loads_own(redaction.json_bytes(dumps(_reply_json(reply))))
-    assert isinstance(shown, dict)
+def _hide_secrets(redaction: Redaction, reply: LiveReply) -> list[Json]:
+    """The response and the notes. A service may repeat what it was sent."""
+    shown = loads_own(redaction.json_bytes(dumps([reply.response, [*reply.notes]])))
+    assert isinstance(shown, list)
     return shown
-
-
-def _reply_json(reply: LiveReply) -> JsonObject:
-    return {"status": reply.status, "response": reply.response, "notes": [*reply.notes]}
 
 
 def _ms_since(began: float) -> float:

@@ -2,14 +2,21 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Annotated
 from weakref import WeakValueDictionary
 
-from pipelines.core.endpoints.endpoint_drift import DiscoveryOutcome, StoredTool, compare_tools
+from pipelines.core.endpoints.endpoint_drift import (
+    Differences,
+    DiscoveryOutcome,
+    Drift,
+    StoredTool,
+    compare_tools,
+)
 from pipelines.core.endpoints.redact_discovery import redact_discovery
 from pipelines.core.limits.fair_slots import SlotHolder
-from pipelines.core.text.json_text import Json, JsonObject, dumps
+from pipelines.core.text.json_text import dumps
 from pipelines.core.tools.live_tools import Discovery, LiveCallFailed
 from pipelines.engine.endpoints.build_endpoint import open_once
 from pipelines.engine.platform import Platform
@@ -18,6 +25,7 @@ from pipelines.storage.agents.tool_endpoints import ToolEndpoint
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.tasks.texts import SLICE_CHARACTERS, SLICE_ROWS
 from pipelines.wire.errors import Conflict
+from pipelines.wire.records import Record
 
 DISCOVERY_S = 180.0  # an environment for the requirements of code may have to be installed
 MOST_TOOLS = 10_000
@@ -28,16 +36,21 @@ LONGEST_ERROR = 2_000
 _storing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
 
-class Discovered(NamedTuple):
-    outcome: DiscoveryOutcome
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DriftedTool(Record, component=""):
+    """A tool that differs."""
 
-    def as_json(self) -> JsonObject:
-        """`drift` lists the first of what differs; the list of tools has all of it."""
-        drift: list[Json] = [
-            {"name": tool.accepted.name, "drift": tool.drift, "differences": tool.differences()}
-            for tool in self.outcome.drifted[:MOST_LISTED]
-        ]
-        return {"added": len(self.outcome.added), "removed": len(self.outcome.removed), "drift": drift}
+    name: str
+    drift: Drift
+    differences: Differences
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Discovered(Record, component=""):
+    added: Annotated[int, "new tools"]
+    removed: Annotated[int, "tools that are gone, and were accepted as gone"]
+    #: The list of tools has all of it.
+    drift: Annotated[tuple[DriftedTool, ...], "what is not as it was accepted, at most 100 of it"]
 
 
 async def discover(platform: Platform, endpoint: ToolEndpoint, *, accept: bool) -> Discovered:
@@ -50,7 +63,11 @@ async def discover(platform: Platform, endpoint: ToolEndpoint, *, accept: bool) 
             compare_tools, known, found.tools, accept=accept
         )  # hashes all of them
         await _store(platform, endpoint, outcome, found.notes)
-    return Discovered(outcome)
+    drifted = (
+        DriftedTool(name=tool.accepted.name, drift=tool.drift, differences=tool.differences())
+        for tool in outcome.drifted[:MOST_LISTED]
+    )
+    return Discovered(added=len(outcome.added), removed=len(outcome.removed), drift=tuple(drifted))
 
 
 async def _discover_or_store_error(platform: Platform, endpoint: ToolEndpoint) -> Discovery:

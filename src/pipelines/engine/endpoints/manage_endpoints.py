@@ -1,7 +1,7 @@
 """Tool endpoints of an org: registered, changed, deleted, and asked for their tools."""
 
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from uuid import uuid4
 
@@ -20,6 +20,7 @@ from pipelines.storage.database.connection import Connection
 from pipelines.storage.tasks import texts
 from pipelines.storage.tasks.texts import Text
 from pipelines.wire.errors import Conflict, EndpointBound, NotFound
+from pipelines.wire.records import Flat, Record
 
 
 async def create_endpoint(platform: Platform, org_id: int, body: JsonObject) -> CountedEndpoint:
@@ -136,9 +137,17 @@ def _refuse_bound(
     )
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EndpointDiscovery(Record):
+    """A tool endpoint, and what a discovery changed."""
+
+    endpoint: Flat[CountedEndpoint]
+    discovered: Flat[Discovered]
+
+
 async def discover_tools(
     platform: Platform, org_id: int, endpoint_id: str, body: JsonObject
-) -> tuple[CountedEndpoint, Discovered]:
+) -> EndpointDiscovery:
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
     fields.refuse_unknown(("accept",))
@@ -149,7 +158,8 @@ async def discover_tools(
         raise Refused(problems, "the request")
     endpoint = await find_endpoint(platform, org_id, endpoint_id)
     discovered = await discover(platform, endpoint, accept=accept is True)
-    return await find_counted(platform, org_id, endpoint_id), discovered
+    found = await find_counted(platform, org_id, endpoint_id)
+    return EndpointDiscovery(endpoint=found, discovered=discovered)
 
 
 async def find_endpoint(platform: Platform, org_id: int, endpoint_id: str) -> ToolEndpoint:

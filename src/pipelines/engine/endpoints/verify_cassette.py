@@ -11,13 +11,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from typing import NamedTuple, TypeAlias
+from typing import Annotated, NamedTuple, TypeAlias
 
 from pipelines.core.calls.cassette import MOST_DIFFERENCES, Difference, RecordedCall, differences
 from pipelines.core.calls.cassette_masking import has_placeholder, mask_arguments, mask_response
 from pipelines.core.limits.fair_slots import SlotHolder
 from pipelines.core.text.authored import Fields
-from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.tools.live_tools import DiscoveredTool, LiveCall, LiveCallFailed, LiveReply
 from pipelines.engine.access.manage_credentials import known_values
@@ -28,6 +28,7 @@ from pipelines.storage.agents import tool_endpoints
 from pipelines.storage.agents.cassettes import StoredCall
 from pipelines.storage.database.connection import Connection
 from pipelines.wire.errors import AskFailed
+from pipelines.wire.records import Record
 
 AskLive: TypeAlias = Callable[[LiveCall], Awaitable[LiveReply]]
 MOST_ASKED = 1_000  # calls in one verification
@@ -50,42 +51,73 @@ class _CassetteCall(NamedTuple):
     is_masked: bool  # its arguments are no longer what was sent
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _AskedCall(Record):
+    tool: str
+    arguments: JsonObject
+    occurrence: Annotated[int, "1: the first time that a run asked it"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChangedCall(_AskedCall):
+    """A call that is answered otherwise today."""
+
+    differences: Annotated[tuple[Difference, ...], "at most 20"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FailedCall(_AskedCall, component=""):
+    """A call without an answer."""
+
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SkippedCalls(Record, component=""):
+    """Calls that were not asked again."""
+
+    tool: str
+    reason: str
+    calls: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CassetteVerification(Record):
+    """What live endpoints answer today, held against a cassette."""
+
+    cassette: str
+    calls: Annotated[int, "on the cassette"]
+    asked: int
+    same: int
+    differ: int
+    failed: Annotated[int, "no answer came"]
+    differences: Annotated[tuple[ChangedCall, ...], "of at most 100 calls"]
+    failures: Annotated[tuple[FailedCall, ...], "at most 100"]
+    skipped: tuple[SkippedCalls, ...]
+
+
 @dataclass(kw_only=True, slots=True)
 class _Report:
     same: int = 0
-    differ: list[JsonObject] = field(default_factory=list)
-    failed: list[JsonObject] = field(default_factory=list)
+    differ: list[ChangedCall] = field(default_factory=list)
+    failed: list[FailedCall] = field(default_factory=list)
     skipped: dict[tuple[str, str], int] = field(default_factory=dict)  # tool and reason
 
-    def add(self, told: JsonObject | None) -> None:
-        if told is None:
+    def add(self, found: ChangedCall | FailedCall | None) -> None:
+        if found is None:
             self.same += 1
+        elif isinstance(found, ChangedCall):
+            self.differ.append(found)
         else:
-            (self.differ if "differences" in told else self.failed).append(told)
+            self.failed.append(found)
 
     def skip(self, tool: str, reason: str) -> None:
         self.skipped[tool, reason] = self.skipped.get((tool, reason), 0) + 1
 
-    def as_json(self, name: str, calls: int) -> JsonObject:
-        skipped: list[Json] = [
-            {"tool": tool, "reason": reason, "calls": count} for (tool, reason), count in self.skipped.items()
-        ]
-        return {
-            "cassette": name,
-            "calls": calls,
-            "asked": self.same + len(self.differ) + len(self.failed),
-            "same": self.same,
-            "differ": len(self.differ),
-            "failed": len(self.failed),
-            "differences": [*self.differ[:MOST_LISTED]],
-            "failures": [*self.failed[:MOST_LISTED]],
-            "skipped": skipped,
-        }
-
 
 async def verify_cassette(
     platform: Platform, ask_live: AskLive, org_id: int, name: str, body: JsonObject
-) -> JsonObject:
+) -> CassetteVerification:
     """What is otherwise today, by JSONPath; what was not asked, and why."""
     include_writes, limit = _read_request(body)
     cassette = await find_cassette(platform, org_id, name)
@@ -93,7 +125,21 @@ async def verify_cassette(
     verifying.secrets = await known_values(platform, org_id)
     async for stored in calls_in_order(platform, cassette):
         await verifying.verify(await aside(org_id, _read_calls, stored))
-    return verifying.report.as_json(name, cassette.calls)
+    report = verifying.report
+    return CassetteVerification(
+        cassette=name,
+        calls=cassette.calls,
+        asked=report.same + len(report.differ) + len(report.failed),
+        same=report.same,
+        differ=len(report.differ),
+        failed=len(report.failed),
+        differences=tuple(report.differ[:MOST_LISTED]),
+        failures=tuple(report.failed[:MOST_LISTED]),
+        skipped=tuple(
+            SkippedCalls(tool=tool, reason=reason, calls=count)
+            for (tool, reason), count in report.skipped.items()
+        ),
+    )
 
 
 def _read_calls(stored: list[StoredCall]) -> list["_CassetteCall"]:
@@ -164,7 +210,7 @@ class _Verification:
             self._targets[place] = await self._platform.database.read(find)
         return self._targets[place]
 
-    async def _compare(self, call: RecordedCall, target: _Target) -> JsonObject | None:
+    async def _compare(self, call: RecordedCall, target: _Target) -> ChangedCall | FailedCall | None:
         """What is to be told of a call; None: it is answered as it was."""
         asked = LiveCall(
             org_id=self._org_id,
@@ -184,7 +230,7 @@ class _Verification:
             if call.failure is not None and isinstance(error, LiveCallFailed):
                 return None
             message = error.message if isinstance(error, AskFailed) else "No answer came in time."
-            return await aside(self._org_id, _call_json, call, {"message": message}, self.secrets)
+            return await aside(self._org_id, _failed_call, call, message, self.secrets)
         return await aside(self._org_id, _differences, call, reply, self.secrets)
 
 
@@ -210,32 +256,39 @@ def _find_target(connection: Connection, *, org_id: int, endpoint: str, tool: st
     return _Target(endpoint_id=found.id, tool=known)
 
 
-def _differences(call: RecordedCall, reply: LiveReply, secrets: list[str]) -> JsonObject | None:
+def _differences(call: RecordedCall, reply: LiveReply, secrets: list[str]) -> ChangedCall | None:
     """Between what is on the cassette and what would be recorded now: whoever asked has hidden the endpoint's
     own credentials, as when it was recorded. Only then are all the org's hidden, in what is told."""
     found: list[Difference] = []
     if call.failure is not None:
-        found.append(Difference("status", f"no answer: {call.failure}", reply.status, "changed"))
+        found.append(Difference("status", "changed", f"no answer: {call.failure}", reply.status))
     else:
         if reply.status != call.status:
-            found.append(Difference("status", call.status, reply.status, "changed"))
+            found.append(Difference("status", "changed", call.status, reply.status))
         found += islice(differences(call.response, mask_response(reply.response)), MOST_DIFFERENCES)
     if not found:
         return None
     hidden = (
         Difference(
             str(mask_response(each.path, secrets)),
+            each.how,
             mask_response(each.recorded, secrets),
             mask_response(each.now, secrets),
-            each.how,
         )
         for each in found
     )
-    return _call_json(call, {"differences": [each.as_json() for each in hidden]}, secrets)
+    return ChangedCall(
+        tool=call.tool,
+        arguments=mask_arguments(call.arguments, secrets),
+        occurrence=call.occurrence,
+        differences=tuple(hidden),
+    )
 
 
-def _call_json(call: RecordedCall, what: JsonObject, secrets: list[str]) -> JsonObject:
-    told: JsonObject = {"tool": call.tool, "arguments": mask_arguments(call.arguments, secrets)}
-    if "message" in what:
-        what = {"message": mask_response(what["message"], secrets)}
-    return told | {"occurrence": call.occurrence} | what
+def _failed_call(call: RecordedCall, message: str, secrets: list[str]) -> FailedCall:
+    return FailedCall(
+        tool=call.tool,
+        arguments=mask_arguments(call.arguments, secrets),
+        occurrence=call.occurrence,
+        message=str(mask_response(message, secrets)),
+    )

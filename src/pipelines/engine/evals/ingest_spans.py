@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Annotated, Literal
 
 from pipelines.core.evals.telemetry.otlp import MOST_INFLATED
 from pipelines.core.text.json_text import Json, JsonObject, loads_own
@@ -12,6 +12,7 @@ from pipelines.processes.pool import Input, Job, TookTooMuch
 from pipelines.storage.database.database import Database
 from pipelines.storage.evals import spans
 from pipelines.wire.errors import BodyTooLarge
+from pipelines.wire.records import Named, Record
 
 MEBIBYTE = 1024 * 1024
 READING_S = 30.0  # of processor time; 32 MiB of spans take some 5
@@ -29,32 +30,30 @@ class Telemetry:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Ingested:
+class SpanProblem(Record, component=""):
+    """Why spans were refused."""
+
+    message: str
+    spans: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ingested(Record):
+    """What became of the spans."""
+
     received: int
-    kept: int
-    duplicates: int  # of those that are kept: were there before
-    others: int  # not about a skill, and dropped
-    refused: int
-    off_clock: int
-    reasons: JsonObject  # why, and how often
-    masked: JsonObject  # values hidden, by kind
+    stored: int
+    duplicates: int  # of those that were taken: were there before
+    others: Annotated[int, Named("not_skill_spans")]  # not about a skill, and dropped
+    refused: Annotated[int, Named("rejected")]
+    off_clock: Annotated[int, Named("clock_skew")]
+    masked: Annotated[dict[str, int], "values that were masked, by kind"]
+    problems: tuple[SpanProblem, ...]
 
     @property
     def refusal(self) -> str:
         """Why spans were refused, in one line; empty where none was."""
-        return "; ".join(f"{count} × {reason}" for reason, count in self.reasons.items())
-
-    def as_json(self) -> JsonObject:
-        return {
-            "received": self.received,
-            "stored": self.kept - self.duplicates,
-            "duplicates": self.duplicates,
-            "not_skill_spans": self.others,
-            "rejected": self.refused,
-            "clock_skew": self.off_clock,
-            "masked": self.masked,
-            "problems": [{"message": reason, "spans": count} for reason, count in self.reasons.items()],
-        }
+        return "; ".join(f"{each.spans} × {each.message}" for each in self.problems)
 
 
 async def ingest_spans(platform: Platform, org_id: int, telemetry: Telemetry, *, masks_ips: bool) -> Ingested:
@@ -106,11 +105,13 @@ def _ingested(account: dict[str, Json], added: int) -> Ingested:
     assert isinstance(masked, dict)
     return Ingested(
         received=int(str(account["received"])),
-        kept=kept,
+        stored=added,
         duplicates=kept - added,
         others=int(str(account["others"])),
         refused=int(str(account["refused"])),
         off_clock=int(str(account["off_clock"])),
-        reasons=reasons,
-        masked=masked,
+        masked={kind: int(str(count)) for kind, count in masked.items()},
+        problems=tuple(
+            SpanProblem(message=reason, spans=int(str(count))) for reason, count in reasons.items()
+        ),
     )

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pipelines.core.models.model_upstreams import ModelUpstream, upstreams_as_json
-from pipelines.core.text.json_text import JsonObject
+from pipelines.core.models.model_upstreams import ModelUpstream
 
 MEBIBYTE = 1024 * 1024
 #: Of one run's questions and answers: passing bytes on takes the event loop's time from everybody.
@@ -25,6 +24,3 @@ class ModelLimits:
 class ModelGateway:
     upstreams: Mapping[str, ModelUpstream] = field(default_factory=dict)
     limits: ModelLimits = field(default_factory=ModelLimits)
-
-    def as_json(self) -> list[JsonObject]:
-        return upstreams_as_json(self.upstreams)

@@ -5,14 +5,15 @@ from dataclasses import dataclass, field
 
 from pipelines.core.agents.agent_reply import PLATFORM_KEY
 from pipelines.core.models.model_usage import ModelUsage
-from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.json_text import Json
+from pipelines.wire.records import Hidden, Record
 
 MOST_KEPT = 20_000  # runs; those that never end would stay for ever
 MOST_MODELS = 20  # names that are told
 
 
 @dataclass(kw_only=True, slots=True)
-class ModelTally:
+class ModelTally(Record):
     """Of one run."""
 
     calls: int = 0
@@ -21,8 +22,8 @@ class ModelTally:
     input_tokens: int = 0
     output_tokens: int = 0
     models: dict[str, None] = field(default_factory=dict)
-    refused: int = 0  # asked of the gateway and not passed on
-    first_refusal: str = ""
+    refused: Hidden[int] = 0  # asked of the gateway and not passed on
+    first_refusal: Hidden[str] = ""
 
     def refuse(self, why: str) -> None:
         self.refused += 1
@@ -36,16 +37,6 @@ class ModelTally:
         self.output_tokens += usage.output_tokens or 0
         if usage.model is not None and len(self.models) < MOST_MODELS:
             self.models[usage.model] = None
-
-    def as_json(self) -> JsonObject:
-        return {
-            "calls": self.calls,
-            "failed": self.failed,
-            "uncounted": self.uncounted,
-            "input_tokens": self.input_tokens,
-            "output_tokens": self.output_tokens,
-            "models": [*self.models],
-        }
 
 
 class ModelTallies:

@@ -1,29 +1,58 @@
 """Two batches side by side: which tasks regressed, which are fixed, and whether it is more than chance."""
 
 import asyncio
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from pipelines.core.results.compare_batches import (
     MOST_LISTED,
     Flips,
     JudgedRun,
+    PairedTest,
     TaskPair,
     counts_of,
     flips_of,
     paired_test,
     pairs_of,
 )
-from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.engine.find import find_batch
 from pipelines.engine.platform import Platform
 from pipelines.engine.tasks.fill_task_keys import name_dataset
 from pipelines.storage.lists.summaries import asked_of_tasks
 from pipelines.storage.runs import batches
 from pipelines.storage.runs.batches import Batch
+from pipelines.wire.records import Flat, Id, Named, Record, Without
+
+_NOT_COMPARED = frozenset(
+    ("budget", "concurrency", "fault_seed", "passthrough", "cassette", "honesty", "ended_at")
+)
 
 
-async def compare_batches(platform: Platform, org_id: int, batch_id: int, other_id: int) -> JsonObject:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ComparedBatch(Record):
+    """One of the two batches."""
+
+    batch: Annotated[Flat[Batch], Without(_NOT_COMPARED)]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BatchComparison(Record):
+    """What flipped between two batches."""
+
+    from_batch: Id
+    to_batch: Id
+    before: Annotated[ComparedBatch, Named("from")]
+    after: Annotated[ComparedBatch, Named("to")]
+    warnings: tuple[str, ...]
+    counts: Annotated[dict[str, int], "tasks by how they changed"]
+    test: PairedTest
+    tasks: Annotated[tuple[TaskPair, ...], "failures first; those that pass in both are counted"]
+    tasks_left_off: int
+    flips: Flat[Flips]
+
+
+async def compare_batches(platform: Platform, org_id: int, batch_id: int, other_id: int) -> BatchComparison:
     """From one to a later one. Tasks that pass in both are counted, and not listed."""
     first = await find_batch(platform, org_id, batch_id)
     second = await find_batch(platform, org_id, other_id)
@@ -31,24 +60,24 @@ async def compare_batches(platform: Platform, org_id: int, batch_id: int, other_
     compared = await asyncio.to_thread(_compare, before, after)
     pairs = compared.pairs
     listed = [pair for pair in pairs if pair.change != "passing" or pair.notes]
-    return {
-        "from_batch": batch_id,
-        "to_batch": other_id,
-        "from": _batch_json(first),
-        "to": _batch_json(second),
-        "warnings": [*_warnings(first, second)],
-        "counts": compared.counts,
-        "test": compared.test,
-        "tasks": await _with_instructions(platform, listed[:MOST_LISTED]),
-        "tasks_left_off": max(0, len(listed) - MOST_LISTED),
-        **compared.flips._asdict(),
-    }
+    return BatchComparison(
+        from_batch=batch_id,
+        to_batch=other_id,
+        before=ComparedBatch(batch=first),
+        after=ComparedBatch(batch=second),
+        warnings=tuple(_warnings(first, second)),
+        counts=compared.counts,
+        test=compared.test,
+        tasks=await _with_instructions(platform, listed[:MOST_LISTED]),
+        tasks_left_off=max(0, len(listed) - MOST_LISTED),
+        flips=compared.flips,
+    )
 
 
 class _Comparison(NamedTuple):
     pairs: list[TaskPair]
-    counts: JsonObject
-    test: JsonObject
+    counts: dict[str, int]
+    test: PairedTest
     flips: Flips
 
 
@@ -64,17 +93,12 @@ async def _runs(platform: Platform, batch_id: int) -> list[JudgedRun]:
     return await platform.database.read(partial(batches.judged_runs, batch_id=batch_id))
 
 
-async def _with_instructions(platform: Platform, pairs: list[TaskPair]) -> list[Json]:
+async def _with_instructions(platform: Platform, pairs: list[TaskPair]) -> tuple[TaskPair, ...]:
     ids = [pair.newest.task_id for pair in pairs]
     asked = await platform.database.read(partial(asked_of_tasks, task_ids=ids))
-    return [
-        pair.as_json() | {"user_instruction": asked[pair.newest.task_id].user_instruction} for pair in pairs
-    ]
-
-
-def _batch_json(batch: Batch) -> JsonObject:
-    names = ("id", "agent_id", "agent_version", "dataset_id", "repeats", "status", "created_at")
-    return {name: getattr(batch, name) for name in names}
+    return tuple(
+        replace(pair, user_instruction=asked[pair.newest.task_id].user_instruction) for pair in pairs
+    )
 
 
 def _warnings(first: Batch, second: Batch) -> list[str]:

@@ -3,15 +3,18 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from time import monotonic
+from typing import Annotated
 
-from pipelines.core.text.json_text import JsonObject
+from pipelines.core.models.model_upstreams import ModelUpstream
 from pipelines.sandbox.environments import Environments
 from pipelines.sandbox.function_boxes import FunctionBoxes
 from pipelines.sandbox.pool import CannotIsolate, SandboxPool
 from pipelines.wire.errors import CodeModeUnavailable
+from pipelines.wire.records import Omitted, Record
 
 ASK_AGAIN_S = 60.0  # a machine that was too busy to start a sandbox may have recovered
 HOW_TO_ALLOW = "PIPELINES_UNSAFE_CODE=yes runs it all the same, with the rights of the server."
@@ -50,6 +53,18 @@ class CodeSandboxes:
             return
         async with self.environments.held(requirements) as environment:
             yield environment
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CodeModeStatus(Record, component="CodeMode"):
+    """Whether uploaded code is run here, and how it is isolated."""
+
+    available: bool
+    isolation: str | None = None
+    reason: str
+    limits: Omitted[str | None] = None
+    workspaces: Annotated[Omitted[str | None], "how runs of coding tasks have theirs"] = None
+    model_gateways: tuple[ModelUpstream, ...] = ()
 
 
 class CodeMode:
@@ -91,16 +106,18 @@ class CodeMode:
             raise
         self._opened = CodeSandboxes(pool, self._make_environments)
 
-    async def as_json(self) -> JsonObject:
-        """For people: is there isolation, and if not, why."""
+    async def status(self) -> CodeModeStatus:
         try:
             opened = await self.opened()
         except CodeModeUnavailable as error:
-            return {"available": False, "isolation": None, "reason": error.message}
+            return CodeModeStatus(available=False, reason=error.message)
         probe = opened.pool.probe
-        reason = probe.reason if probe is not None else ""
-        told = {"isolation": opened.pool.isolation, "reason": reason, "limits": opened.pool.bounds}
-        return {"available": True, **told}
+        return CodeModeStatus(
+            available=True,
+            isolation=opened.pool.isolation,
+            reason=probe.reason if probe is not None else "",
+            limits=opened.pool.bounds,
+        )
 
     async def close(self) -> None:
         if self._opened is not None:

@@ -119,12 +119,12 @@ class Workspaces:
                 shared=shared / SHARED if shared is not None else None,
             )
 
-    async def as_json(self) -> JsonObject:
-        """For people: how runs have their workspaces here, and why not otherwise."""
+    async def describe(self) -> str | None:
+        """For people: how runs have their workspaces here, and why not otherwise. None: they have none."""
         try:
-            return {"workspaces": await self._sharing.describe(await self._code_mode.opened())}
+            return await self._sharing.describe(await self._code_mode.opened())
         except CodeModeUnavailable:
-            return {}
+            return None
 
     async def _commit(self, scenario: CodingScenario) -> str | None:
         seed = scenario.workspace_seed

@@ -57,7 +57,7 @@ async def list_agents(
             connection, key.org_id, status=status, limit=limit, before_id=before_id
         )
     )
-    return answer_page(page, lambda agent: agent)
+    return answer_page(page)
 
 
 @router.get("/{agent_id}")

@@ -91,7 +91,7 @@ async def list_batches(
         limit,
         ("batches", key.org_id),
     )
-    return answer_page(page, lambda batch: batch.as_json())
+    return answer_page(page)
 
 
 @router.get("/{batch_id}")

@@ -40,7 +40,7 @@ async def list_cassettes(platform: Ours, key: Viewer, limit: Limit = 50, cursor:
     page = await platform.database.read(
         lambda connection: cassettes_of_org(connection, key.org_id, limit=limit, before_id=before_id)
     )
-    return answer_page(page, lambda cassette: cassette.as_json())
+    return answer_page(page)
 
 
 @router.get("/{name}", responses=bodies.CASSETTE_LINES)
@@ -63,7 +63,7 @@ async def import_cassette(name: Name, request: Request, platform: Ours, key: Con
     finally:
         if not isinstance(body, bytes):
             body.close()
-    return answer(taken.as_json())
+    return answer(taken)
 
 
 @router.delete("/{name}", status_code=204)

@@ -58,7 +58,7 @@ async def list_coding_scenarios(
     page = await platform.database.read(
         lambda connection: scenarios_of_org(connection, filters=filters, limit=limit, before_id=before_id)
     )
-    return answer_page(page, lambda head: head)
+    return answer_page(page)
 
 
 @router.get("/{ref}")

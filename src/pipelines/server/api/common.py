@@ -38,8 +38,10 @@ from pipelines.wire.errors import (
     UnsupportedMediaType,
 )
 from pipelines.wire.names import API_V1, MAX_BODY_BYTES, OTLP_TRACES, Role
+from pipelines.wire.records import Record
 
 T = TypeVar("T")
+Shown = TypeVar("Shown", bound=Record | JsonObject)
 MAX_ID = 2**63 - 1
 MAX_PAGE = 500
 BRIEF_PAGE = 100  # rows of a list that are read on the event loop: about 2 ms
@@ -236,7 +238,8 @@ async def limited(request: Request, limit: int) -> AsyncGenerator[bytes, None]:
 
 
 def answer(value: object, status: int = 200) -> Response:
-    return Response(dumps(value), status, media_type="application/json")
+    body = value.as_json() if isinstance(value, Record) else value
+    return Response(dumps(body), status, media_type="application/json")
 
 
 async def read_page(
@@ -249,9 +252,10 @@ async def read_page(
     return await platform.database.read_briefly(question, kind)
 
 
-def answer_page(page: Page[T], shown: Callable[[T], Json]) -> Response:
+def answer_page(page: Page[Shown]) -> Response:
     cursor = encode_cursor(str(page.last_id)) if page.last_id is not None else None
-    return answer({"items": [shown(item) for item in page.items], "next_cursor": cursor})
+    items = [item.as_json() if isinstance(item, Record) else item for item in page.items]
+    return answer({"items": items, "next_cursor": cursor})
 
 
 def encode_cursor(place: str) -> str:

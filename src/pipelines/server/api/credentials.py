@@ -26,7 +26,7 @@ router = APIRouter(prefix="/api/credentials", tags=["credentials"])
 async def set_credential(request: Request, platform: Ours, key: Contributor) -> Response:
     """Keep a secret under a name; one of this name gets the new value. The value is never shown again."""
     made = await manage_credentials.set_credential(platform, key.org_id, await read_json_object(request))
-    return answer(made.credential.as_json() | {"soft_warnings": made.soft_warnings}, 201)
+    return answer(made, 201)
 
 
 @router.get("")
@@ -36,7 +36,7 @@ async def list_credentials(platform: Ours, key: Viewer, limit: Limit = 50, curso
     page = await platform.database.read(
         lambda connection: credentials_of_org(connection, key.org_id, limit=limit, before_id=before_id)
     )
-    return answer_page(page, lambda found: found.as_json())
+    return answer_page(page)
 
 
 @router.delete("/{credential_id}", status_code=204)

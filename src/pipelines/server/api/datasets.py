@@ -96,7 +96,7 @@ async def list_datasets(
             content_hash=content_hash,
         )
     )
-    return answer_page(page, lambda dataset: dataset.as_json())
+    return answer_page(page)
 
 
 @router.get("/api/datasets/{dataset_id}")
@@ -130,7 +130,7 @@ async def list_tasks(
     page = await platform.database.read(
         lambda connection: task_summaries(connection, dataset_id, limit=limit, after_id=after_id)
     )
-    return answer_page(page, lambda task: task)
+    return answer_page(page)
 
 
 @router.post("/api/datasets/{dataset_id}/tasks", status_code=201, openapi_extra=bodies.TASK_ROWS)

@@ -24,8 +24,8 @@ router = APIRouter(prefix="/api/keys", tags=["keys"])
 @router.post("", status_code=201, openapi_extra=json_body(bodies.KEY))
 async def create_key(request: Request, platform: Ours, key: Admin) -> Response:
     """A new key of this org; `api_key` in the answer is the only time it is shown."""
-    made, secret = await manage_keys.create_key(platform, key, await read_json_object(request))
-    return answer(made.as_json() | {"api_key": secret}, 201)
+    made = await manage_keys.create_key(platform, key, await read_json_object(request))
+    return answer(made, 201)
 
 
 @router.get("")
@@ -35,7 +35,7 @@ async def list_keys(platform: Ours, key: Admin, limit: Limit = 50, cursor: Curso
     page = await platform.database.read(
         lambda connection: keys_of_org(connection, key.org_id, limit=limit, before_id=before_id)
     )
-    return answer_page(page, lambda found: found.as_json())
+    return answer_page(page)
 
 
 @router.delete("/{key_id}", status_code=204)

@@ -57,7 +57,7 @@ async def list_exchanges(
     page = await read_exchanges.exchanges_of_run(
         platform, key.org_id, run_id, limit=limit, before_id=id_cursor(cursor)
     )
-    return answer_page(page, lambda exchange: exchange.as_json())
+    return answer_page(page)
 
 
 @router.get("/api/model-exchanges/{exchange_id}")

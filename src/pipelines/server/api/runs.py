@@ -137,7 +137,7 @@ async def list_runs(
         limit,
         ("runs", key.org_id),
     )
-    return answer_page(page, lambda run: run)
+    return answer_page(page)
 
 
 @router.get("/estimate")

@@ -115,7 +115,7 @@ async def list_seed_sessions(
             connection, key.org_id, agent_id=agent_id, status=status, limit=limit, before_id=before_id
         )
     )
-    return answer_page(page, lambda session: session.as_json())
+    return answer_page(page)
 
 
 @router.get("/{session_id}")
@@ -222,7 +222,7 @@ async def list_revisions(
     page = await platform.database.read(
         partial(world_revisions.revisions_of_session, session_id=session_id, limit=limit, before=before)
     )
-    return answer_page(page, lambda revision: revision.as_json())
+    return answer_page(page)
 
 
 @router.post(
@@ -279,7 +279,7 @@ async def list_rows(
         limit=limit,
         after_id=id_cursor(cursor),
     )
-    return answer_page(page, lambda row: row.as_json())
+    return answer_page(page)
 
 
 @router.get("/{session_id}/coverage")

@@ -37,7 +37,7 @@ async def create_tool_endpoint(request: Request, platform: Ours, key: Contributo
     """
     body = await _read_endpoint(request)
     made = await manage_endpoints.create_endpoint(platform, key.org_id, body)
-    return answer(made.as_json(), 201)
+    return answer(made, 201)
 
 
 @router.get("")
@@ -57,13 +57,13 @@ async def list_tool_endpoints(
             connection, key.org_id, name=name, limit=limit, before_id=before_id
         )
     )
-    return answer_page(page, lambda found: found.as_json())
+    return answer_page(page)
 
 
 @router.get("/{endpoint_id}")
 async def get_tool_endpoint(endpoint_id: str, platform: Ours, key: Viewer) -> Response:
     """One tool endpoint, without its spec or source; credentials are named, never shown."""
-    return answer((await manage_endpoints.find_counted(platform, key.org_id, endpoint_id)).as_json())
+    return answer(await manage_endpoints.find_counted(platform, key.org_id, endpoint_id))
 
 
 @router.put("/{endpoint_id}", openapi_extra=json_body(bodies.TOOL_ENDPOINT_CHANGE))
@@ -76,7 +76,7 @@ async def change_tool_endpoint(
     """
     body = await _read_endpoint(request)
     changed = await manage_endpoints.change_endpoint(platform, key.org_id, endpoint_id, body)
-    return answer(changed.as_json())
+    return answer(changed)
 
 
 @router.delete("/{endpoint_id}", status_code=204)
@@ -92,8 +92,7 @@ async def discover_tool_endpoint(
 ) -> Response:
     """Ask the endpoint for its tools. New ones are taken; what changed or went is drift until `accept`."""
     body = await read_optional_object(request)
-    found, discovered = await manage_endpoints.discover_tools(platform, key.org_id, endpoint_id, body)
-    return answer(found.as_json() | discovered.as_json())
+    return answer(await manage_endpoints.discover_tools(platform, key.org_id, endpoint_id, body))
 
 
 @router.get("/{endpoint_id}/tools")
@@ -114,8 +113,7 @@ async def list_endpoint_tools(
     # Written where it is read, off the loop: schemas are large, and each has its fingerprint taken.
     return await platform.database.read(
         lambda connection: answer_page(
-            tools_of_endpoint(connection, endpoint_id, is_drifted=drifted, limit=limit, after_id=after_id),
-            lambda tool: tool.as_json(),
+            tools_of_endpoint(connection, endpoint_id, is_drifted=drifted, limit=limit, after_id=after_id)
         )
     )
 

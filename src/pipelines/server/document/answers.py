@@ -1,5 +1,6 @@
 """All schemas and all operations, and the example of each answer."""
 
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
@@ -24,14 +25,25 @@ from pipelines.server.document import (
     shared,
     tool_endpoints,
 )
-from pipelines.server.document.parts import Operation
+from pipelines.server.document.derived import components
+from pipelines.server.document.parts import Operation, Page
 
 _ROOMS = (
     *(agents, datasets, seed_sessions, runs, run_oracles, batches, tool_endpoints, cassettes, coding),
     *(evals, matrices, reviews, models, judges, accounts, proxy, coding_imports),
 )
-SCHEMAS: JsonObject = {name: schema for room in (shared, *_ROOMS) for name, schema in room.SCHEMAS.items()}
 OPERATIONS: tuple[Operation, ...] = tuple(operation for room in _ROOMS for operation in room.OPERATIONS)
+_ANSWERED = [
+    schema
+    for operation in OPERATIONS
+    for answered in operation.answers.values()
+    for schema in (answered.values() if isinstance(answered, Mapping) else (answered,))
+]
+SCHEMAS: JsonObject = {
+    **{name: schema for room in (shared, *_ROOMS) for name, schema in getattr(room, "SCHEMAS", {}).items()},
+    **components(answered for answered in _ANSWERED if isinstance(answered, type | Page)),
+    **components(record for room in _ROOMS for record in getattr(room, "RECORDS", ())),
+}
 #: Of the parts of the API, in the order of the page.
 TAGS = {
     "agents": "What is tested: its tools, where it is reached, its settings.",

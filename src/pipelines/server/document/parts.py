@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
 from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.wire.records import component_of
 
 Schemas: TypeAlias = Mapping[str, JsonObject]
-Content: TypeAlias = Mapping[str, JsonObject]  # schemas by media type
+Content: TypeAlias = Mapping[str, "type | JsonObject"]  # by media type
 
 TEXT: JsonObject = {"type": "string"}
 WHOLE: JsonObject = {"type": "integer"}
@@ -65,6 +66,17 @@ def ref(name: str) -> JsonObject:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
+class Page(NamedTuple):
+    """The answer of a list: a page of these records."""
+
+    of: type
+    what: str
+
+    @property
+    def name(self) -> str:
+        return f"{component_of(self.of).removesuffix('Summary')}Page"
+
+
 def page_of(name: str, what: str) -> JsonObject:
     cursor = told(or_null(TEXT), "`cursor` of the next page; null: there is none")
     return record(f"A page of {what}.", {"items": listed(ref(name)), "next_cursor": cursor})
@@ -76,5 +88,5 @@ class Operation(NamedTuple):
     id: str
     method: str
     path: str
-    #: By status: the name of a schema for JSON, or media types with their schemas, or None for no body.
-    answers: Mapping[int, "str | Content | None"]
+    #: By status: a record for JSON, or media types with their schemas, or None for no body.
+    answers: Mapping[int, "type | Page | str | Content | None"]

@@ -2,15 +2,25 @@
 
 import asyncio
 from contextlib import suppress
+from dataclasses import dataclass
 
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.database import Database
 from pipelines.storage.database.patient_writer import unavailable
 from pipelines.wire.errors import StorageUnavailable
+from pipelines.wire.records import Record
 
 READY_S = 3.0  # a database that takes longer than this to store one row is of no use to an agent that waits
 #: Changes nothing but is written to disk like any row, so it fails on a full disk.
 _TOUCH = "UPDATE migrations SET name = name WHERE name = (SELECT MIN(name) FROM migrations)"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Health(Record):
+    """The server's sign of life."""
+
+    status: str
+    version: str
 
 
 class Readiness:

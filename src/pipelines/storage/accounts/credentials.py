@@ -2,28 +2,22 @@
 
 from dataclasses import dataclass
 
-from pipelines.core.text.json_text import JsonObject
 from pipelines.storage.database.connection import Connection, insert_row
 from pipelines.storage.database.paging import Filter, Page
 from pipelines.storage.database.records import Mapper
+from pipelines.wire.records import Hidden, Id, Moment, Record
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Credential:
-    id: int
-    org_id: int
-    name: str
-    sealed_value: bytes
-    created_at: str
-    updated_at: str
+class Credential(Record):
+    """A secret of the org, without its value."""
 
-    def as_json(self) -> JsonObject:
-        return {
-            "id": self.id,
-            "name": self.name,
-            "created_at": self.created_at,
-            "updated_at": self.updated_at,
-        }
+    id: Id
+    org_id: Hidden[int]
+    name: str
+    sealed_value: Hidden[bytes]
+    created_at: Moment
+    updated_at: Moment
 
 
 _CREDENTIAL = Mapper(Credential)

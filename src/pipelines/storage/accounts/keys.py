@@ -3,36 +3,28 @@
 import hashlib
 import secrets
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 from pipelines.core.access.identity import Identity
-from pipelines.core.text.json_text import JsonObject
 from pipelines.storage.database.connection import Connection, insert
 from pipelines.storage.database.paging import Filter, Page
 from pipelines.storage.database.records import Mapper
 from pipelines.wire.names import Role
+from pipelines.wire.records import FIRST, Id, Moment, Record
 
 KEY_PREFIX = "pk_live_"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ApiKey(Identity):
+class ApiKey(Identity, Record):
+    """A key."""
+
     credential: ClassVar[str] = "key"
 
-    id: int
-    preview: str  # the first characters, for telling keys apart
-    created_at: str
-    revoked_at: str | None
-
-    def as_json(self) -> JsonObject:
-        return {
-            "id": self.id,
-            "name": self.name,
-            "role": self.role.value,
-            "preview": self.preview,
-            "created_at": self.created_at,
-            "revoked_at": self.revoked_at,
-        }
+    id: Annotated[Id, FIRST]
+    preview: Annotated[str, "enough to tell it from others"]
+    created_at: Moment
+    revoked_at: Moment | None
 
 
 _KEY = Mapper(ApiKey)

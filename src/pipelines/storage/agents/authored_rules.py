@@ -7,11 +7,14 @@ version 0027 of the database hold for one text only, in the runs of that time.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
+from pipelines.core.simulation.rule_translation.trial import TranslationTrial
 from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.storage.database.connection import Connection, in_list, insert
 from pipelines.storage.database.records import Mapper, first_column, first_value
 from pipelines.storage.tasks.texts import named
+from pipelines.wire.records import As, Hidden, Id, Moment, Record, Via, one_of
 
 PROPOSED = "proposed"
 REFUSED = "refused"  # by its check: it cannot be accepted
@@ -37,39 +40,29 @@ class NewRule:
     exchange_id: int | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AuthoredRule:
-    id: int
-    org_id: int
-    dataset_id: int
-    sentence: str
-    rules: Json
-    left_out: str | None
-    tried: JsonObject
-    status: str
-    model: str
-    exchange_id: int | None
-    from_version: int | None
-    until_version: int | None
-    decided_by: str | None
-    decided_at: str | None
-    created_at: str
+def _whole(tried: JsonObject) -> JsonObject:
+    return _TRIED | tried
 
-    def as_json(self) -> JsonObject:
-        return {
-            "id": self.id,
-            "dataset_id": self.dataset_id,
-            "sentence": self.sentence,
-            "rules": self.rules,
-            "left_out": self.left_out,
-            "tried": _TRIED | self.tried,
-            "status": self.status,
-            "model": self.model,
-            "exchange_id": self.exchange_id,
-            "decided_by": self.decided_by,
-            "decided_at": self.decided_at,
-            "created_at": self.created_at,
-        }
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AuthoredRule(Record):
+    """What a model made of a sentence."""
+
+    id: Id
+    org_id: Hidden[int]
+    dataset_id: Id
+    sentence: str
+    rules: Annotated[Json, As(list[JsonObject]), "in the forms of reference/behavior.md"]
+    left_out: Annotated[str | None, "why there are none, as the model says it"]
+    tried: Annotated[JsonObject, Via(_whole), As(TranslationTrial)]
+    status: Annotated[str, one_of(("proposed", "refused", "accepted", "rejected", "withdrawn"))]
+    model: str
+    exchange_id: Annotated[Id | None, "with the model"]
+    from_version: Hidden[int | None]
+    until_version: Hidden[int | None]
+    decided_by: str | None
+    decided_at: Moment | None
+    created_at: Moment
 
 
 _NEW_RULE = Mapper(NewRule)

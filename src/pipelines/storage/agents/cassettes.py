@@ -5,13 +5,13 @@ One that is stored or removed in slices has no name meanwhile, and nobody sees i
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from pipelines.core.text.json_text import JsonObject
 from pipelines.storage.database.connection import Connection, insert, insert_many, insert_row
 from pipelines.storage.database.paging import Filter, Page
 from pipelines.storage.database.records import Mapper, first_column
 from pipelines.storage.tasks.texts import SLICE_CHARACTERS
+from pipelines.wire.records import Hidden, Moment, Record
 
 # Of one cassette: it is held in memory as a whole while runs replay it.
 MAX_CALLS = 100_000
@@ -20,26 +20,18 @@ _TURNS = 20  # on Postgres: so often another node may take a name away before it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Cassette:
-    id: int
-    org_id: int
+class Cassette(Record):
+    """Recorded calls of passthrough tools."""
+
+    id: Hidden[int]
+    org_id: Hidden[int]
     name: str
     calls: int
-    bytes: int  # of its lines
-    dropped: int  # calls that were not recorded, since there was no room
-    revision: int  # up with every change
-    created_at: str
-    updated_at: str
-
-    def as_json(self) -> JsonObject:
-        return {
-            "name": self.name,
-            "calls": self.calls,
-            "bytes": self.bytes,
-            "dropped": self.dropped,
-            "created_at": self.created_at,
-            "updated_at": self.updated_at,
-        }
+    bytes: Annotated[int, "of its lines"]
+    dropped: Annotated[int, "calls that were not recorded, as it was full"]
+    revision: Hidden[int]  # up with every change
+    created_at: Moment
+    updated_at: Moment
 
 
 _CASSETTE = Mapper(Cassette)

@@ -12,10 +12,12 @@ from typing import Annotated, Any, NamedTuple
 from pipelines.core.endpoints.endpoint_drift import StoredTool
 from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.core.tools.live_tools import DiscoveredTool
+from pipelines.core.tools.passthrough_binding import ENDPOINT_TYPES
 from pipelines.storage.database.connection import Connection, Row, in_list, insert_many, insert_row, some_of
 from pipelines.storage.database.paging import Filter, Page, page_of
 from pipelines.storage.database.records import Mapper, Stored, first_column, json_text
 from pipelines.storage.tasks.texts import SLICE_ROWS, text_of
+from pipelines.wire.records import Flat, Hidden, Moment, Record, Schema, one_of
 
 MAX_PAGE_CHARACTERS = 4 * 1024 * 1024  # of the tools in a page
 _SIZE = "LENGTH(body) + COALESCE(LENGTH(found), 0)"
@@ -27,36 +29,24 @@ _COUNTED = (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ToolEndpoint:
-    id: Annotated[str, Stored(column="endpoint_id")]  # a UUID
-    org_id: int
-    name: str
-    type: str
-    config: JsonObject  # without what is large of it: see `whole_config`
-    content_hash: str | None = None  # the text that has what is large
-    auth: JsonObject | None
-    version: int  # up with every change of config, auth or accepted tools
-    discovered_at: str | None  # when its tools were last seen
-    discovery_error: str | None = None  # why the last attempt found nothing
-    discovery_notes: tuple[str, ...] = ()
-    created_at: str
-    updated_at: str
+class ToolEndpoint(Record, component=""):
+    """A tool endpoint."""
 
-    def as_json(self) -> JsonObject:
-        return {
-            "id": self.id,
-            "name": self.name,
-            "type": self.type,
-            "config": self.config,
-            "content_hash": self.content_hash,
-            "auth": self.auth,
-            "version": self.version,
-            "discovered_at": self.discovered_at,
-            "discovery_error": self.discovery_error,
-            "discovery_notes": [*self.discovery_notes],
-            "created_at": self.created_at,
-            "updated_at": self.updated_at,
-        }
+    id: Annotated[
+        str, Stored(column="endpoint_id"), Schema(format="uuid"), "what `endpoint_id` of a binding names"
+    ]
+    org_id: Hidden[int]
+    name: str
+    type: Annotated[str, one_of(ENDPOINT_TYPES)]
+    config: Annotated[JsonObject, "without a spec, source, files or zip"]
+    content_hash: Annotated[str | None, "of what is left out of `config`; null: nothing is"] = None
+    auth: JsonObject | None
+    version: Annotated[int, "up with every change of config, auth or accepted tools"]
+    discovered_at: Annotated[Moment | None, "when its tools were last seen"]
+    discovery_error: Annotated[str | None, "why they were not, the last time"] = None
+    discovery_notes: Annotated[tuple[str, ...], "what could not be made a tool, or got another name"] = ()
+    created_at: Moment
+    updated_at: Moment
 
 
 class EndpointHead(NamedTuple):
@@ -65,13 +55,13 @@ class EndpointHead(NamedTuple):
     type: str
 
 
-class CountedEndpoint(NamedTuple):
-    endpoint: ToolEndpoint
-    tools: int  # accepted ones
-    drifted: int  # of these, changed or gone since
+@dataclass(frozen=True, slots=True)
+class CountedEndpoint(Record, component="ToolEndpoint"):
+    """A tool endpoint."""
 
-    def as_json(self) -> JsonObject:
-        return self.endpoint.as_json() | {"tools": self.tools, "drifted": self.drifted}
+    endpoint: Flat[ToolEndpoint]
+    tools: Annotated[int, "how many are accepted"]
+    drifted: Annotated[int, "how many of these have changed or gone since"]
 
 
 _ENDPOINT = Mapper(ToolEndpoint)

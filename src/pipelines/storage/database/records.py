@@ -140,7 +140,9 @@ def _conversion(field: str, hint: Any, stored: str, value: str) -> tuple[str, st
     is_union = hint != Json and get_origin(hint) in (Union, UnionType)
     kinds = get_args(hint) if is_union else (hint,)
     is_nullable = hint == Json or NoneType in kinds
-    kind, *others = [each for each in kinds if each is not NoneType]
+    kind, *others = [
+        get_args(each)[0] if get_origin(each) is Annotated else each for each in kinds if each is not NoneType
+    ]
     used: dict[str, Any] = {}
     if others or kind in _AS_IT_IS or get_origin(kind) is Literal:
         return stored, value, used

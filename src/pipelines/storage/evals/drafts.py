@@ -4,52 +4,43 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
+from pipelines.core.evals.telemetry.drafts import Draft, Support
 from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.storage.database.connection import Connection, insert_row
 from pipelines.storage.database.paging import Filter, Page, page_of
 from pipelines.storage.database.records import Mapper, Stored, first_column
+from pipelines.wire.records import As, Flat, Hidden, Moment, Record, one_of, shown
 
 DraftStatus: TypeAlias = Literal["draft", "adopted", "dismissed"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DraftHead:
-    """What tells drafts apart in a list."""
+class DraftHead(Record, component="DraftSummary"):
+    """A draft in a list."""
 
     id: Annotated[str, Stored(column="draft_id")]
-    kind: str
+    kind: Annotated[str, one_of(("recurring", "decision_point", "edge_case"))]
     skill: str
     name: str
-    status: str
+    status: Annotated[str, one_of(("draft", "adopted", "dismissed"))]
     confidence: float
-    k: Annotated[int, Stored(column="support_k")]
-    n: Annotated[int, Stored(column="support_n")]
-    scenario_id: str | None  # what it became
-    created_at: str
-    updated_at: str
+    k: Annotated[Hidden[int], Stored(column="support_k")]
+    n: Annotated[Hidden[int], Stored(column="support_n")]
+    scenario_id: Annotated[str | None, "what it became"]
+    created_at: Moment
+    updated_at: Moment
 
-    def as_json(self) -> JsonObject:
-        return {
-            "id": self.id,
-            "kind": self.kind,
-            "skill": self.skill,
-            "name": self.name,
-            "status": self.status,
-            "confidence": self.confidence,
-            "support": {"k": self.k, "n": self.n},
-            "scenario_id": self.scenario_id,
-            "created_at": self.created_at,
-            "updated_at": self.updated_at,
-        }
+    @shown(after="confidence")
+    def support(self) -> Support:
+        return Support(k=self.k, n=self.n)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class StoredDraft:
-    head: DraftHead
-    body: JsonObject  # as `core.evals.drafts` made it
+class StoredDraft(Record, component="Draft"):
+    """A scenario that telemetry suggests."""
 
-    def as_json(self) -> JsonObject:
-        return self.body | self.head.as_json()
+    body: Annotated[Flat[JsonObject], As(Draft)]
+    head: Flat[DraftHead]
 
     @property
     def scenario(self) -> JsonObject:

@@ -7,32 +7,37 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
+from pipelines.core.evals.scenarios.scenario import Scenario
 from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.storage.database.connection import Connection, in_list, insert_row, some_of
 from pipelines.storage.database.paging import Filter, Page
 from pipelines.storage.database.records import Mapper, Stored
+from pipelines.wire.records import As, Flat, Hidden, Id, Moment, Named, Record, Via
 
 SOME = 200  # ids in one question
 
 
+def _object(text: str) -> JsonObject:
+    body = loads_own(text)
+    assert isinstance(body, dict)
+    return body
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
-class StoredScenario:
-    number: Annotated[int, Stored(column="id")]  # for paging
-    scenario_id: str  # scn_…
-    org_id: int
-    version: int
-    body_text: Annotated[str, Stored(column="body")]  # the scenario as it was checked
-    created_at: str
-    updated_at: str
+class StoredScenario(Record, component="Scenario"):
+    """A scenario at one of its versions."""
+
+    number: Annotated[Hidden[int], Stored(column="id")]
+    scenario_id: Annotated[str, Named("id")]  # scn_…
+    org_id: Hidden[int]
+    version: Id
+    #: The scenario as it was checked.
+    body_text: Annotated[Flat[str], Via(_object), As(Scenario), Stored(column="body")]
+    created_at: Moment
+    updated_at: Moment
 
     def body(self) -> JsonObject:
-        body = loads_own(self.body_text)
-        assert isinstance(body, dict)
-        return body
-
-    def as_json(self) -> JsonObject:
-        own: JsonObject = {"id": self.scenario_id, "version": self.version}
-        return own | self.body() | {"created_at": self.created_at, "updated_at": self.updated_at}
+        return _object(self.body_text)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -205,9 +210,7 @@ class StoredVariation:
     created_at: str
 
     def body(self) -> JsonObject:
-        body = loads_own(self.body_text)
-        assert isinstance(body, dict)
-        return body
+        return _object(self.body_text)
 
 
 _VARIATION = Mapper(StoredVariation)

@@ -12,7 +12,9 @@ from pipelines.core.text.json_text import JsonObject
 from pipelines.storage.database.connection import Connection, in_list, insert_many, insert_row
 from pipelines.storage.database.paging import Filter, Page
 from pipelines.storage.database.records import Mapper, Stored, first_column
+from pipelines.storage.runs.batches import BATCH_STATUSES
 from pipelines.storage.tasks.datasets import NewTask, TaskToRun, add_tasks
+from pipelines.wire.records import Flat, Hidden, Id, Moment, Record, one_of, shown
 
 BASELINE = "baseline"  # what a cell without a variation is called where a name is needed
 
@@ -30,34 +32,26 @@ class NewMatrix:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Matrix:
-    number: Annotated[int, Stored(column="id")]  # for paging
-    matrix_id: str
-    org_id: int
-    dataset_id: int
-    batch_id: int
-    kind: str
-    agent_id: int
-    agent_version: int
-    settings: JsonObject
-    status: str  # of its batch: running, completed, cancelled, budget_exceeded
-    created_at: str
-    ended_at: str | None
-    report_key: str | None  # what the stored report rests on; None where there is none
+class Matrix(Record):
+    """A matrix, or some runs of one scenario."""
 
-    def as_json(self) -> JsonObject:
-        return {
-            "id": self.matrix_id,
-            "matrix_id": self.matrix_id,
-            "kind": self.kind,
-            "status": self.status,
-            "batch_id": self.batch_id,
-            "agent_id": self.agent_id,
-            "agent_version": self.agent_version,
-            **self.settings,
-            "created_at": self.created_at,
-            "ended_at": self.ended_at,
-        }
+    number: Annotated[Hidden[int], Stored(column="id")]  # for paging
+    matrix_id: str
+    org_id: Hidden[int]
+    dataset_id: Hidden[int]
+    kind: Annotated[str, one_of(("matrix", "run"))]
+    status: Annotated[str, one_of(BATCH_STATUSES)]  # of its batch
+    batch_id: Id
+    agent_id: Id
+    agent_version: Id
+    settings: Flat[JsonObject]
+    created_at: Moment
+    ended_at: Moment | None
+    report_key: Hidden[str | None]  # what the stored report rests on; None where there is none
+
+    @shown(after="")
+    def id(self) -> str:
+        return self.matrix_id
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

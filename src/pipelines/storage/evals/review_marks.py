@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated, TypedDict
 
 from pipelines.core.evals.reviews.review_requests import ReviewSettings
 from pipelines.core.text.json_text import JsonObject, loads_own
@@ -10,6 +11,7 @@ from pipelines.storage.database.connection import Connection, in_list, insert, i
 from pipelines.storage.database.paging import Filter, Page
 from pipelines.storage.database.records import Mapper, first_column, json_text
 from pipelines.storage.evals.reviews import SOME
+from pipelines.wire.records import As, Flat, Hidden, Id, Moment, Named, Record
 
 #: Taken back by nobody; and what asked for an edit has had one when the scenario is at another version.
 _HOLDS = (
@@ -25,37 +27,43 @@ class MarkKind(StrEnum):
     MORE_RUNS = "more_runs"  # body: how many, of which matrix
 
 
+class MarkBody(TypedDict, total=False):
+    """What marks of some kinds have."""
+
+    tag: str
+    reason: str
+    expectation: str
+    expected_behavior: JsonObject
+    instead_of: str
+    matrix_id: str
+    run_id: Id
+    is_queued: bool
+    is_answered: bool
+    runs: int
+    refused: str
+    queued_matrix_id: str
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NewMark:
-    org_id: int
+    org_id: Hidden[int]
     kind: MarkKind
     scenario_id: str
-    scenario_version: int
+    scenario_version: Id
     variation: str | None
-    body: JsonObject
+    body: Annotated[Flat[JsonObject], As(MarkBody)]
     note: str
     review_id: str
-    reviewer: str
-    created_at: str
+    reviewer: Annotated[str, Named("by")]
+    created_at: Moment
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Mark(NewMark):
-    id: int
-    withdrawn_at: str | None
+class Mark(NewMark, Record):
+    """What a verdict did."""
 
-    def as_json(self) -> JsonObject:
-        return {
-            "kind": self.kind.value,
-            "scenario_id": self.scenario_id,
-            "scenario_version": self.scenario_version,
-            "variation": self.variation,
-            **self.body,
-            "note": self.note,
-            "review_id": self.review_id,
-            "by": self.reviewer,
-            "created_at": self.created_at,
-        }
+    id: Hidden[int]
+    withdrawn_at: Hidden[str | None]
 
 
 _NEW_MARK = Mapper(NewMark)

@@ -8,87 +8,55 @@ from pipelines.core.evals.reviews.review import ReviewKind, ReviewStatus, Verdic
 from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.storage.database.connection import Connection, in_list, insert_row, some_of
 from pipelines.storage.database.records import Mapper, Stored, json_text
+from pipelines.wire.records import Hidden, Id, Moment, Named, Record, one_of
 
 SOME = 200  # ids in one question
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Review:
-    number: Annotated[
-        int, Stored(column="id")
-    ]  # in the order they were opened; 0 for a run that has no row yet
-    review_id: str  # rev_…
-    org_id: int
+class Review(Record):
+    """A question to people."""
+
+    number: Annotated[Hidden[int], Stored(column="id")]
+    review_id: Annotated[str, Named("id")]  # rev_…
+    org_id: Hidden[int]
     kind: ReviewKind
     status: ReviewStatus
-    risk_rank: int  # 0: an ordinary run
-    risk_level: str | None
+    risk_rank: Hidden[int]  # 0: an ordinary run
+    risk_level: Annotated[str, one_of(("low", "medium", "high", "critical"))] | None
     scenario_id: str | None
-    scenario_version: int | None
+    scenario_version: Id | None
     scenario_name: str | None
     variation: str | None  # None for a baseline run, and where there is no scenario
+    agent_id: Id | None
+    agent_version: Id | None
     fingerprint: str | None
-    agent_id: int | None
-    agent_version: int | None
-    matrix_id: str | None  # of the newest evidence
-    run_id: int | None  # where it is about one run
+    matrix_id: Annotated[str | None, "of the newest evidence"]
+    run_id: Annotated[Id | None, "where it is about one run"]
     reviewers_wanted: int
-    is_blind: bool
-    reasons: tuple[str, ...]  # why it was opened
-    evidence: tuple[JsonObject, ...]  # a cell's: one part per matrix
+    is_blind: Annotated[bool, Named("blind")]
+    reasons: Annotated[tuple[str, ...], "why it was opened; hidden from who decides blind"]
+    evidence: Hidden[tuple[JsonObject, ...]]  # a cell's: one part per matrix
     verdict: Verdict | None  # once decided
-    outcome: JsonObject | None  # what the verdict did
-    revision: int
-    created_at: str
-    updated_at: str
-    decided_at: str | None
-
-    def as_json(self) -> JsonObject:
-        """In short, as lists show it."""
-        return {
-            "id": self.review_id,
-            "kind": self.kind.value,
-            "status": self.status.value,
-            "risk_level": self.risk_level,
-            "scenario_id": self.scenario_id,
-            "scenario_version": self.scenario_version,
-            "scenario_name": self.scenario_name,
-            "variation": self.variation,
-            "agent_id": self.agent_id,
-            "agent_version": self.agent_version,
-            "fingerprint": self.fingerprint,
-            "matrix_id": self.matrix_id,
-            "run_id": self.run_id,
-            "reviewers_wanted": self.reviewers_wanted,
-            "blind": self.is_blind,
-            "reasons": [*self.reasons],
-            "verdict": self.verdict.value if self.verdict is not None else None,
-            "outcome": self.outcome,
-            "created_at": self.created_at,
-            "updated_at": self.updated_at,
-            "decided_at": self.decided_at,
-        }
+    outcome: Annotated[JsonObject | None, "what the verdict did"]
+    revision: Hidden[int]
+    created_at: Moment
+    updated_at: Moment
+    decided_at: Moment | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class StoredVerdict:
-    review_id: str
+class StoredVerdict(Record, component="ReviewVerdict"):
+    """What a person said."""
+
+    review_id: Hidden[str]
     reviewer: str
     verdict: Verdict
-    first_verdict: Verdict  # before this person changed their mind: what agreement is measured by
+    first_verdict: Hidden[Verdict]  # before this person changed their mind: what agreement is measured by
     note: str
     labels: tuple[str, ...]
-    asks: JsonObject  # what beside: `runs`, `expected_behavior`
-    given_at: str
-
-    def as_json(self) -> JsonObject:
-        return {
-            "reviewer": self.reviewer,
-            "verdict": self.verdict.value,
-            "note": self.note,
-            "labels": [*self.labels],
-            "given_at": self.given_at,
-        }
+    asks: Hidden[JsonObject]  # what beside: `runs`, `expected_behavior`
+    given_at: Moment
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

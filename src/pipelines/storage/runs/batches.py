@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
-from pipelines.core.models.honesty_level import STANDARD
+from pipelines.core.models.honesty_level import STANDARD, Honesty
 from pipelines.core.models.model_budget import Budget
 from pipelines.core.models.model_question import cost_usd
 from pipelines.core.results.compare_batches import JudgedRun
@@ -18,59 +18,59 @@ from pipelines.storage.database.connection import Connection, in_list, insert
 from pipelines.storage.database.paging import Filter, Page
 from pipelines.storage.database.records import Mapper, Stored, first_column, first_value
 from pipelines.storage.runs.passthrough import PassthroughMode, stored_mode
+from pipelines.wire.records import Flat, Hidden, Id, Moment, Named, Record, Via, one_of, shown
+
+BATCH_STATUSES = ("running", "completed", "cancelled", "budget_exceeded")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Batch:
-    id: int
-    org_id: int
-    agent_id: int
-    agent_version: int
-    dataset_id: int | None
+class BatchBudget(Record):
+    """What a batch may spend on models that the platform asks, and has."""
+
+    budget: Flat[Budget]
+    cost_usd: Annotated[int, Via(cost_usd), "spent, with what is reserved for questions under way"]
+    tokens: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Batch(Record):
+    """Many runs asked for at once."""
+
+    id: Id
+    org_id: Hidden[int]
+    agent_id: Id
+    agent_version: Id
+    dataset_id: Id | None
     repeats: int
     concurrency: int
-    #: Enters the draws of random failure rules.
-    fault_seed: Annotated[FaultSeed, Stored(read=lambda text: text if text == "repeat" else int(text))]
-    passthrough: PassthroughMode  # of its runs: how calls of passthrough tools are answered
-    cassette: str | None
-    status: str  # running, completed, cancelled, budget_exceeded; opening and discarded are not shown
-    created_at: str
-    ended_at: str | None
-    unqueued_since: str | None  # its runs are stored, but not known to be queued
-    #: How strictly the words of its runs are judged.
-    honesty: Annotated[str, Stored(read=lambda level: level or STANDARD)] = STANDARD
-    max_cost_nanousd: int | None = None
-    max_model_tokens: int | None = None
+    fault_seed: Annotated[
+        FaultSeed,
+        "what random failure rules draw",
+        Stored(read=lambda text: text if text == "repeat" else int(text)),
+    ]
+    passthrough: PassthroughMode
+    cassette: Annotated[str | None, "what they are recorded on or replayed from"]
+    honesty: Annotated[
+        Honesty, "how strictly words are judged", Stored(read=lambda level: level or STANDARD)
+    ] = STANDARD
+    status: Annotated[str, one_of(BATCH_STATUSES)]  # opening and discarded ones are not shown
+    max_cost_nanousd: Hidden[int | None] = None
+    max_model_tokens: Hidden[int | None] = None
     #: What counts against its budget: with what is reserved for questions under way.
-    model_nanousd: Annotated[int, Stored(column="model_cost_nanousd")] = 0
-    model_tokens: int = 0
+    model_nanousd: Annotated[Hidden[int], Stored(column="model_cost_nanousd")] = 0
+    model_tokens: Hidden[int] = 0
+    created_at: Moment
+    ended_at: Moment | None
+    unqueued_since: Hidden[str | None]  # its runs are stored, but not known to be queued
 
     @property
     def budget(self) -> Budget:
         """What it may spend on models."""
         return Budget(max_nanousd=self.max_cost_nanousd, max_tokens=self.max_model_tokens)
 
-    def as_json(self) -> JsonObject:
-        return {
-            "id": self.id,
-            "agent_id": self.agent_id,
-            "agent_version": self.agent_version,
-            "dataset_id": self.dataset_id,
-            "repeats": self.repeats,
-            "concurrency": self.concurrency,
-            "fault_seed": self.fault_seed,
-            "passthrough": self.passthrough,
-            "cassette": self.cassette,
-            "honesty": self.honesty,
-            "status": self.status,
-            "budget": {
-                **self.budget.as_json(),
-                "cost_usd": cost_usd(self.model_nanousd),
-                "tokens": self.model_tokens,
-            },
-            "created_at": self.created_at,
-            "ended_at": self.ended_at,
-        }
+    @shown(after="status")
+    def spending(self) -> Annotated[BatchBudget, Named("budget")]:
+        return BatchBudget(budget=self.budget, cost_usd=self.model_nanousd, tokens=self.model_tokens)
 
 
 class CancelledRun(NamedTuple):

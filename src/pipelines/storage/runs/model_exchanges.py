@@ -1,13 +1,13 @@
 """What models were asked and answered, and what it cost. A row is there before its question is sent."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from pipelines.core.models.model_question import NANO, cost_usd
-from pipelines.core.text.json_text import JsonObject
+from pipelines.core.models.model_question import NANO, Failure, Purpose, cost_usd
 from pipelines.storage.database.connection import Connection, Row, insert, insert_row
 from pipelines.storage.database.paging import Filter, Page
 from pipelines.storage.database.records import Mapper
+from pipelines.wire.records import Hidden, Id, Moment, Named, Record, Via, one_of
 
 ASKED = "asked"  # sent, or about to be; what a kill leaves: it may have been paid for
 ANSWERED = "answered"
@@ -43,7 +43,7 @@ class Outcome(NamedTuple):
     requests: int
     input_tokens: int | None
     output_tokens: int | None
-    cost_nanousd: int | None
+    cost_nanousd: Annotated[int | None, Named("cost_usd"), Via(cost_usd), "null: nobody knows"]
     latency_ms: int
     perhaps_paid: int  # requests before the last that brought nothing and may have been billed
 
@@ -67,50 +67,33 @@ class Spent(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Exchange:
-    id: int
-    org_id: int
-    run_id: int | None
-    batch_id: int | None
-    subject: str | None
-    purpose: str
+class Exchange(Record):
+    """A question to a model, without its texts."""
+
+    id: Id
+    org_id: Hidden[int]
+    run_id: Id | None
+    batch_id: Annotated[Id | None, "whose budget pays for it"]
+    subject: Annotated[str | None, "what it was asked for, where that is no run"]
+    purpose: Annotated[str, one_of(Purpose)]
     model: str
-    prompt_version: str
-    question_key: str
-    status: str
-    request: str | None
-    answer: str | None
-    failure: str | None
-    problem: str | None
-    replay_of: int | None
-    requests: int
+    prompt_version: Annotated[str, "names the text of the instructions"]
+    question_key: Hidden[str]
+    status: Annotated[
+        Annotated[str, one_of(("asked", "answered", "failed", "replayed"))],
+        "replayed: answered before, and not sent again",
+    ]
+    request: Hidden[str | None]
+    answer: Hidden[str | None]
+    failure: Annotated[Annotated[str, one_of(Failure)] | None, "why there is no answer"]
+    problem: Annotated[str | None, "what was wrong with the answer, or why there is none"]
+    replay_of: Annotated[Id | None, "the exchange whose answer it got"]
+    requests: Annotated[int, "sent for it, retries included"]
     input_tokens: int | None
     output_tokens: int | None
-    cost_nanousd: int | None
+    cost_nanousd: Annotated[int | None, Named("cost_usd"), Via(cost_usd), "null: nobody knows"]
     latency_ms: int | None
-    created_at: str
-
-    def as_json(self) -> JsonObject:
-        """Without the texts, which may be long."""
-        return {
-            "id": self.id,
-            "run_id": self.run_id,
-            "batch_id": self.batch_id,
-            "subject": self.subject,
-            "purpose": self.purpose,
-            "model": self.model,
-            "prompt_version": self.prompt_version,
-            "status": self.status,
-            "failure": self.failure,
-            "problem": self.problem,
-            "replay_of": self.replay_of,
-            "requests": self.requests,
-            "input_tokens": self.input_tokens,
-            "output_tokens": self.output_tokens,
-            "cost_usd": cost_usd(self.cost_nanousd),
-            "latency_ms": self.latency_ms,
-            "created_at": self.created_at,
-        }
+    created_at: Moment
 
 
 _NEW_EXCHANGE = Mapper(NewExchange)

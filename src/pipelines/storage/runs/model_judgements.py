@@ -5,12 +5,14 @@ loses none.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from pipelines.core.models.model_question import cost_usd
 from pipelines.core.text.json_text import Json, JsonObject, loads_own
+from pipelines.core.verdict.verdict import FailureMode, Outcome, Verdict
 from pipelines.storage.database.connection import Connection, insert
 from pipelines.storage.database.records import Mapper
+from pipelines.wire.records import As, Id, Moment, Named, Record, Via, one_of
 
 WANTED = "wanted"  # the model is to be asked
 JUDGED = "judged"
@@ -34,44 +36,30 @@ class Judgement:
     is_taken: bool = True  # became the run's verdict; else it stands beside it
 
 
+def _read(body: str | None) -> Json:
+    return loads_own(body) if body is not None else None
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
-class StoredJudgement:
-    id: int
-    run_id: int
-    status: str
+class StoredJudgement(Record, component="ModelJudgement"):
+    """One reading of a run by a judge model. All of them are kept."""
+
+    id: Id
+    run_id: Id
+    status: Annotated[str, one_of(("wanted", "judged", "failed"))]
     model: str
     prompt_version: str
-    verdict: str | None
-    failure_mode: str | None
+    verdict: Annotated[str, one_of(Outcome)] | None
+    failure_mode: Annotated[str, one_of(FailureMode)] | None
     failure: str | None
     problem: str | None
-    exchange_id: int | None
+    exchange_id: Id | None
     tokens: int | None
-    cost_nanousd: int | None
-    is_taken: bool
-    created_at: str
-    ended_at: str | None
-    body: str | None
-
-    def as_json(self) -> JsonObject:
-        return {
-            "id": self.id,
-            "run_id": self.run_id,
-            "status": self.status,
-            "model": self.model,
-            "prompt_version": self.prompt_version,
-            "verdict": self.verdict,
-            "failure_mode": self.failure_mode,
-            "failure": self.failure,
-            "problem": self.problem,
-            "exchange_id": self.exchange_id,
-            "tokens": self.tokens,
-            "cost_usd": cost_usd(self.cost_nanousd),
-            "is_taken": self.is_taken,
-            "created_at": self.created_at,
-            "ended_at": self.ended_at,
-            "judgement": loads_own(self.body) if self.body is not None else None,
-        }
+    cost_nanousd: Annotated[int | None, Named("cost_usd"), Via(cost_usd)]
+    is_taken: Annotated[int, Via(bool), "it became the run's verdict; else it stands beside it"]
+    created_at: Moment
+    ended_at: Moment | None
+    body: Annotated[str | None, Named("judgement"), Via(_read), As(Verdict | None)]
 
 
 class Wanted(NamedTuple):

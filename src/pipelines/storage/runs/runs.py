@@ -3,9 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
+from typing import Annotated
 
+from pipelines.core.agents.transcript import Message
 from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.core.tools.live_tools import LIVE
+from pipelines.core.verdict.verdict import (
+    OF_PENDING,
+    FailureModeName,
+    JudgeError,
+    OutcomeName,
+    PendingReasonName,
+    Verdict,
+)
 from pipelines.storage.database.connection import Connection, in_list, insert, insert_values
 from pipelines.storage.database.paging import Filter, Page
 from pipelines.storage.database.records import Mapper, json_text
@@ -13,88 +23,60 @@ from pipelines.storage.runs.passthrough import PassthroughMode
 from pipelines.storage.tasks.datasets import TaskToRun
 from pipelines.storage.tasks.stored_seed import WithSeed
 from pipelines.storage.tasks.texts import text_of
+from pipelines.wire.envelope import ErrorClass
 from pipelines.wire.names import RunStatus
+from pipelines.wire.records import As, Hidden, Id, Moment, Named, Record, Via, one_of
+
+
+def _if_started(simulated_now: str) -> Moment | None:
+    return simulated_now or None
 
 
 @dataclass(frozen=True, kw_only=True)
-class ListedRun:
-    """A run without its seed, which no list shows."""
+class ListedRun(Record, component="Run"):
+    """A run."""
 
-    id: int
-    org_id: int
-    agent_id: int
-    agent_version: int
-    task_id: int
-    dataset_id: int
-    batch_id: int | None
+    id: Id
+    org_id: Hidden[int]
+    agent_id: Id
+    agent_version: Id
+    task_id: Id
+    dataset_id: Id
+    batch_id: Id | None
     repeat_number: int  # 1 for the first attempt at its task within the batch
-    retried: bool  # cut off or cancelled, and another run stands in its place now
-    mode: str  # manual: driven by hand; dispatch: sent to the agent
+    retried: Annotated[bool, "a later attempt took its place"]
+    mode: Annotated[str, "dispatch, manual, recorded"]
     status: RunStatus
-    jti: str  # the token's public name
-    seed_hash: str
-    simulated_now: str  # what time it was in the run's world when it started; empty before that
+    jti: Annotated[str, "the public name of its token", Named("run_token_jti")]
+    seed_hash: Hidden[str]
+    #: What time it was in the run's world when it started; empty before that.
+    simulated_now: Annotated[str, Via(_if_started), "its today; null until it starts"]
     fault_seed: int  # enters the draws of its random failure rules
-    passthrough: PassthroughMode  # how calls of passthrough tools are answered
-    cassette: str | None  # what they are recorded on or replayed from
+    passthrough: PassthroughMode
+    cassette: Annotated[str | None, "what they are recorded on or replayed from"]
     final_response: str | None
-    messages: Json
-    metadata: Json
-    error_class: str | None
-    error_json: Json
-    soft_warnings: Json
-    conversation: Json  # who played the user, what each turn rests on, whose word ended it
-    verdict: str | None  # PASS, FAIL, PENDING, NOT_APPLICABLE; None until it is judged
-    failure_mode: str | None
-    pending_reason: str | None  # why it is PENDING; None of any other, and of graders before version 20
-    unverified: int | None  # notes of its judgement; None where its grader gave none
-    judgement: Json  # the whole verdict: scores, reasoning, evidence, grader
+    messages: Annotated[Json, As(tuple[Message, ...] | None), "the transcript, as the agent told it"]
+    metadata: Annotated[Json, As(JsonObject | None)]
+    error_class: Annotated[str, one_of(ErrorClass)] | None
+    error_json: Annotated[Json, As(Named("RunError"))]
+    soft_warnings: Annotated[Json, As(list[str]), "what a reader of the verdict should know"]
+    conversation: Annotated[Json, As(JsonObject | None), "who played the user, and whose word ended it"]
+    verdict: OutcomeName | None  # None until it is judged
+    failure_mode: FailureModeName | None
+    pending_reason: Annotated[PendingReasonName | None, OF_PENDING]
+    unverified: Annotated[
+        int | None,
+        "how many statements of the answer the run neither proves nor contradicts: judgement.unverified",
+    ]
+    judgement: Annotated[Json, As(Verdict | JudgeError | None)]
     judge_error: str | None  # why there is no verdict
-    human_verdict: str | None  # PASS or FAIL by the people who reviewed it; the machine's stays as it is
-    created_at: str
-    started_at: str | None
-    dispatched_at: str | None  # when its first POST began: from then on the agent may have seen it
-    ended_at: str | None
-    expires_at: str
-    rules_version: int = 0  # of its dataset's: which translated rules are in force in it
-
-    def as_json(self) -> JsonObject:
-        return {
-            "id": self.id,
-            "agent_id": self.agent_id,
-            "agent_version": self.agent_version,
-            "task_id": self.task_id,
-            "dataset_id": self.dataset_id,
-            "batch_id": self.batch_id,
-            "repeat_number": self.repeat_number,
-            "retried": self.retried,
-            "mode": self.mode,
-            "status": self.status.value,
-            "run_token_jti": self.jti,
-            "simulated_now": self.simulated_now or None,
-            "fault_seed": self.fault_seed,
-            "passthrough": self.passthrough,
-            "cassette": self.cassette,
-            "final_response": self.final_response,
-            "messages": self.messages,
-            "metadata": self.metadata,
-            "error_class": self.error_class,
-            "error_json": self.error_json,
-            "soft_warnings": self.soft_warnings,
-            "conversation": self.conversation,
-            "verdict": self.verdict,
-            "failure_mode": self.failure_mode,
-            "pending_reason": self.pending_reason,
-            "unverified": self.unverified,
-            "judgement": self.judgement,
-            "judge_error": self.judge_error,
-            "human_verdict": self.human_verdict,
-            "created_at": self.created_at,
-            "started_at": self.started_at,
-            "dispatched_at": self.dispatched_at,
-            "ended_at": self.ended_at,
-            "expires_at": self.expires_at,
-        }
+    human_verdict: Annotated[str | None, "a person's; it stands beside the machine's"]
+    created_at: Moment
+    started_at: Moment | None
+    dispatched_at: Moment | None  # when its first POST began: from then on the agent may have seen it
+    ended_at: Moment | None
+    expires_at: Moment
+    rules_version: Hidden[int] = 0  # of its dataset's: which translated rules are in force in it
 
     def plain_verdict(self) -> JsonObject:
         """Without what it rests on."""

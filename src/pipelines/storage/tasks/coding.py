@@ -12,6 +12,7 @@ from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.storage.database.connection import Connection, Row, in_list, insert_row
 from pipelines.storage.database.paging import Filter, Page, page_of
 from pipelines.storage.database.records import Mapper, Stored, first_column, json_text
+from pipelines.wire.records import As, Flat, Hidden, Moment, Named, Record, Via
 
 _HEADS = (
     "(SELECT id, scenario_id, org_id, name, version, head, created_at, updated_at FROM coding_scenarios)"
@@ -19,25 +20,27 @@ _HEADS = (
 )
 
 
+def _object(text: str) -> JsonObject:
+    body = loads_own(text)
+    assert isinstance(body, dict)
+    return body
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
-class StoredCodingScenario:
-    number: Annotated[int, Stored(column="id")]  # for paging
-    scenario_id: str
-    org_id: int
-    name: str
-    version: int  # up with every change
-    body_text: Annotated[str, Stored(column="body")]
-    created_at: str
-    updated_at: str
+class StoredCodingScenario(Record, component="CodingScenario"):
+    """A coding scenario."""
+
+    number: Annotated[Hidden[int], Stored(column="id")]
+    scenario_id: Annotated[str, "what `scenario_ref` of a task may name, as its name", Named("id")]
+    org_id: Hidden[int]
+    name: Hidden[str]
+    version: Annotated[int, "up with every change"]
+    body_text: Annotated[Flat[str], Via(_object), As(CodingScenario), Stored(column="body")]
+    created_at: Moment
+    updated_at: Moment
 
     def body(self) -> JsonObject:
-        body = loads_own(self.body_text)
-        assert isinstance(body, dict)
-        return body
-
-    def as_json(self) -> JsonObject:
-        own: JsonObject = {"id": self.scenario_id, "version": self.version}
-        return own | self.body() | {"created_at": self.created_at, "updated_at": self.updated_at}
+        return _object(self.body_text)
 
 
 _SCENARIO = Mapper(StoredCodingScenario)

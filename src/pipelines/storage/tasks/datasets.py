@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, NamedTuple, cast
 
+from pipelines.core.models.honesty_level import Honesty
 from pipelines.core.tasks.seed import CONVERSATION, Seed, own_id_of
 from pipelines.core.tasks.seed_text import SeedText
 from pipelines.core.tasks.task_key import content_hash, oracle_hash, tags_text, world_hash_of
@@ -14,32 +15,26 @@ from pipelines.storage.database.records import Mapper, Stored, first_column, jso
 from pipelines.storage.tasks import task_keys
 from pipelines.storage.tasks.stored_seed import WithSeed
 from pipelines.storage.tasks.texts import Text, named, text_of, text_size, texts_of
+from pipelines.wire.records import Hidden, Id, Moment, Record
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Dataset:
-    id: int
-    org_id: int
-    name: str
-    agent_id: int | None
-    task_count: int
-    content_hash: str | None  # of all its tasks; None until those of an older release have keys
-    #: Asked for its runs instead of the agent's and the server's, by purpose.
-    models: Annotated[JsonObject, Stored(read=lambda text: loads_own(text) if text else {})]
-    honesty: str | None  # in place of the agent's
-    created_at: str
+class Dataset(Record):
+    """A dataset."""
 
-    def as_json(self) -> JsonObject:
-        return {
-            "id": self.id,
-            "name": self.name,
-            "agent_id": self.agent_id,
-            "task_count": self.task_count,
-            "content_hash": self.content_hash,
-            "models": self.models,
-            "honesty": self.honesty,
-            "created_at": self.created_at,
-        }
+    id: Id
+    org_id: Hidden[int]
+    name: str
+    agent_id: Annotated[Id | None, "whose tools the rows were checked against"]
+    task_count: int
+    content_hash: Annotated[str | None, "of all its tasks in order; null while it is worked out"]
+    models: Annotated[
+        JsonObject,
+        Stored(read=lambda text: loads_own(text) if text else {}),
+        "asked for its runs, by purpose",
+    ]
+    honesty: Annotated[Honesty | None, "how strictly words are judged; null: as the agent says"]
+    created_at: Moment
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,48 +2,40 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypedDict
 
-from pipelines.core.text.json_text import JsonObject, dumps, loads_own
+from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.storage.database.connection import Connection, insert_many
 from pipelines.storage.database.paging import Filter, Page
 from pipelines.storage.database.records import Mapper, Stored, first_column
+from pipelines.wire.records import As, Flat, Hidden, Id, Moment, Named, Record, Via, one_of
 
 MOST_REJECTED = 100  # drafts that whoever drafts the next ones is told of
 KEPT, REJECTED, DROPPED = "kept", "rejected", "dropped"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SeedBucket:
-    session_id: int
-    number: int  # from 1, in the author's order
+class SeedBucket(Record):
+    """A theme and its rows."""
+
+    session_id: Hidden[int]
+    number: Annotated[int, "1 is the first"]
     name: str
     theme: str
-    asked: int  # rows, by its author
-    wanted: int  # rows by now: less those that were dropped
-    round: int  # up when all of it is made anew
-    drafted: int  # in this round
-    is_done: bool
-    problem: str | None  # why it has fewer rows than wanted
-    notes: Annotated[tuple[str, ...], Stored(read=lambda text: tuple(loads_own(text) if text else ()))]
+    asked: Annotated[int, "that were asked for", Named("rows")]
+    wanted: Annotated[int, "by now: less those that were dropped"]
+    round: Hidden[int]  # up when all of it is made anew
+    drafted: Hidden[int]  # in this round
     kept: int
-    rejected: int
-    dropped: int
-
-    def as_json(self) -> JsonObject:
-        return {
-            "number": self.number,
-            "name": self.name,
-            "theme": self.theme,
-            "rows": self.asked,
-            "wanted": self.wanted,
-            "kept": self.kept,
-            "rejected": self.rejected,
-            "dropped": self.dropped,
-            "done": self.is_done,
-            "problem": self.problem,
-            "notes": [*self.notes],
-        }
+    rejected: Annotated[int, "drafts that could not be proved"]
+    dropped: Annotated[int, "by people"]
+    is_done: Annotated[bool, Named("done")]
+    problem: Annotated[str | None, "why it has fewer rows than wanted"]
+    notes: Annotated[
+        tuple[str, ...],
+        Stored(read=lambda text: tuple(loads_own(text) if text else ())),
+        "how its theme was understood",
+    ]
 
 
 class NewRow(NamedTuple):
@@ -56,40 +48,71 @@ class NewRow(NamedTuple):
     reason: str | None
 
 
+def _object(text: str | None) -> JsonObject:
+    read = loads_own(text) if text is not None else {}
+    assert isinstance(read, dict)
+    return read
+
+
+class RowSeed(TypedDict):
+    failure_rules: list[JsonObject]
+    expected_outcome: str | None
+    expected_state: Json
+    expected_calls: Json
+
+
+class _ProvedCall(TypedDict):
+    """A call as the backend answered it when the row was proved."""
+
+    tool: str
+    arguments: JsonObject
+    status: int | None
+    response: Json
+    is_injected: Annotated[bool, "a failure rule of the row answered"]
+
+
+class _Proof(TypedDict):
+    """The calls that reach the oracle."""
+
+    said: Annotated[str, "what was shown"]
+    calls: list[_ProvedCall]
+
+
+class RowProof(TypedDict):
+    tool: Annotated[str | None, "that is asked for"]
+    outcome: Annotated[str | None, "what becomes of it, as coverage counts it"]
+    proof: _Proof | None
+
+
+def _seed_parts(text: str | None) -> Any:
+    seed = _object(text)
+    defaults: JsonObject = {"failure_rules": []}
+    return {name: seed.get(name, defaults.get(name)) for name in RowSeed.__annotations__}
+
+
+def _proof_parts(text: str | None) -> Any:
+    proof = _object(text)
+    draft: Any = proof.get("draft") or {}
+    shown = {"said": proof["said"], "calls": proof["calls"]} if proof else None
+    return {"tool": draft.get("tool"), "outcome": draft.get("outcome"), "proof": shown}
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SeedRow:
-    id: int
-    session_id: int
-    bucket: int
-    status: str
+class SeedRow(Record):
+    """A draft and what became of it."""
+
+    id: Id
+    session_id: Hidden[int]
+    bucket: Annotated[int, "its number"]
+    status: Annotated[str, one_of(("kept", "rejected", "dropped"))]
     user_instruction: str
     #: As the task will have it, without its world.
-    seed_text: Annotated[str | None, Stored(column="seed")]
-    proof_text: Annotated[str | None, Stored(column="proof")]  # the reference calls, and what they reach
-    reason_code: str | None
+    seed_text: Annotated[Flat[str | None], Stored(column="seed"), Via(_seed_parts), As(RowSeed)]
+    #: The reference calls, and what they reach.
+    proof_text: Annotated[Flat[str | None], Stored(column="proof"), Via(_proof_parts), As(RowProof)]
+    reason_code: Annotated[str | None, "of a rejected one"]
     reason: str | None
-    created_at: str
-
-    def as_json(self) -> JsonObject:
-        seed = _object(self.seed_text)
-        proof = _object(self.proof_text)
-        draft: Any = proof.get("draft") or {}
-        return {
-            "id": self.id,
-            "bucket": self.bucket,
-            "status": self.status,
-            "user_instruction": self.user_instruction,
-            "failure_rules": seed.get("failure_rules", []),
-            "expected_outcome": seed.get("expected_outcome"),
-            "expected_state": seed.get("expected_state"),
-            "expected_calls": seed.get("expected_calls"),
-            "tool": draft.get("tool"),
-            "outcome": draft.get("outcome"),
-            "proof": {"said": proof["said"], "calls": proof["calls"]} if proof else None,
-            "reason_code": self.reason_code,
-            "reason": self.reason,
-            "created_at": self.created_at,
-        }
+    created_at: Moment
 
 
 _BUCKET = Mapper(SeedBucket, apart=(KEPT, REJECTED, DROPPED))
@@ -245,9 +268,3 @@ def drop_bucket(connection: Connection, *, session_id: int, number: int, is_repl
         f"UPDATE seed_buckets SET {change}, problem = NULL WHERE session_id = ? AND number = ?",
         (session_id, number),
     )
-
-
-def _object(text: str | None) -> JsonObject:
-    read = loads_own(text) if text is not None else {}
-    assert isinstance(read, dict)
-    return read

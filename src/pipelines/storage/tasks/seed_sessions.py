@@ -6,21 +6,25 @@ transaction ends, so that nodes take turns.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from pipelines.core.tasks.seed_session import (
     ABANDONED,
+    AXES,
     FINALIZED,
     ROWS_GENERATING,
     ROWS_REVIEW,
+    SIZES,
     WORLD_REVIEW,
+    SessionAuthor,
     SessionRequest,
+    SessionStatus,
 )
-from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.storage.database.connection import Connection, in_list, insert, insert_many
 from pipelines.storage.database.paging import Filter, Page
 from pipelines.storage.database.records import Mapper, first_column
 from pipelines.storage.tasks.texts import let_go_of_texts, text_size
+from pipelines.wire.records import Hidden, Id, Moment, Named, Record, one_of
 
 MOST_PRUNED = 100  # abandoned sessions that are looked at in one go
 #: What may still change.
@@ -28,51 +32,31 @@ OPEN = (WORLD_REVIEW, ROWS_GENERATING, ROWS_REVIEW)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SeedSession:
-    id: int
-    org_id: int
-    agent_id: int
-    agent_version: int
+class SeedSession(Record):
+    """A seed session."""
+
+    id: Id
+    org_id: Hidden[int]
     name: str
-    status: str
-    author: str
-    size: str
+    status: SessionStatus
+    agent_id: Id
+    agent_version: Annotated[int, "whose tools the world was made for"]
+    author: SessionAuthor
+    size: Annotated[str, one_of(SIZES)]
     instructions: str | None
     behavior: str | None
-    axes: tuple[str, ...]
+    axes: tuple[Annotated[str, one_of(AXES)], ...]
     rng_seed: int
-    world_now: str  # what time it is in its world
-    are_buckets_chosen: bool  # by us, since none were named
-    revision: int
-    world_hash: str | None  # of the frozen world
-    world_content: str | None  # the same by what it says, whatever the order of its keys
-    dataset_id: int | None
-    budget_id: int | None  # what it may spend on models, where one is its author
-    created_at: str
-    updated_at: str
-
-    def as_json(self) -> JsonObject:
-        axes: list[Json] = [*self.axes]
-        return {
-            "id": self.id,
-            "name": self.name,
-            "status": self.status,
-            "agent_id": self.agent_id,
-            "agent_version": self.agent_version,
-            "author": self.author,
-            "size": self.size,
-            "instructions": self.instructions,
-            "behavior": self.behavior,
-            "axes": axes,
-            "rng_seed": self.rng_seed,
-            "now": self.world_now,
-            "buckets_chosen": self.are_buckets_chosen,
-            "revision": self.revision,
-            "world_hash": self.world_hash,
-            "dataset_id": self.dataset_id,
-            "created_at": self.created_at,
-            "updated_at": self.updated_at,
-        }
+    world_now: Annotated[Moment, Named("now"), "in its world"]
+    are_buckets_chosen: Annotated[bool, Named("buckets_chosen"), "by the server, since none were named"]
+    revision: Annotated[int, "of its present world"]
+    world_hash: Annotated[str | None, "of the frozen world; null while it is reviewed"]
+    #: The same by what it says, whatever the order of its keys.
+    world_content: Hidden[str | None]
+    dataset_id: Annotated[Id | None, "once it is finalized"]
+    budget_id: Hidden[int | None]  # what it may spend on models, where one is its author
+    created_at: Moment
+    updated_at: Moment
 
 
 _SESSION = Mapper(SeedSession)

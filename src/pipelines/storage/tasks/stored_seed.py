@@ -5,12 +5,13 @@ from functools import cached_property
 
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.json_text import JsonObject, loads_own
+from pipelines.wire.records import Hidden
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: the seed is read when first asked for, and kept
 class WithSeed:
-    seed_text: str  # as it was stored: it is shown so, copied so, and names what the run draws
-    world_hash: str | None  # of the initial_state, which is stored apart; None where there is none
+    seed_text: Hidden[str]  # as it was stored: it is shown so, copied so, and names what the run draws
+    world_hash: Hidden[str | None]  # of the initial_state, which is stored apart; None where there is none
 
     @cached_property
     def seed(self) -> Seed:

@@ -3,27 +3,37 @@
 from dataclasses import dataclass
 from typing import Annotated
 
+from pipelines.core.ledger.world_difference import WorldDifference
 from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.storage.database.connection import Connection, insert_row
 from pipelines.storage.database.paging import Page
 from pipelines.storage.database.records import Mapper, Stored
+from pipelines.wire.records import As, Hidden, Moment, Named, Record, Via, one_of
+
+
+def _object(text: str) -> JsonObject:
+    read = loads_own(text)
+    assert isinstance(read, dict)
+    return read
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class WorldRevision:
-    session_id: int
+class WorldRevision(Record):
+    """A revision of a world."""
+
+    session_id: Hidden[int]
     number: int  # from 1
-    kind: str  # made, refined, regenerated, pasted, undone
+    kind: Annotated[str, one_of(("made", "refined", "regenerated", "pasted", "undone"))]
     prompt: str | None  # of a refinement
-    undo_to: int | None  # the revision that undoing this one goes back to
+    undo_to: Annotated[int | None, "the revision that undoing this one goes back to"]
     world_hash: str
     rng_seed: int | None  # that it was made with
-    #: What the author says of the world, as JSON.
-    told_text: Annotated[str, Stored(column="told")]
-    #: How it differs from the revision before it, as JSON.
-    changes_text: Annotated[str, Stored(column="changes")]
-    created_by: str
-    created_at: str
+    told_text: Annotated[Hidden[str], Stored(column="told")]
+    changes_text: Annotated[
+        str, Named("changes"), Via(_object), As(WorldDifference), Stored(column="changes")
+    ]
+    created_by: Annotated[str, Named("by")]
+    created_at: Moment
 
     @property
     def told(self) -> JsonObject:
@@ -32,19 +42,6 @@ class WorldRevision:
     @property
     def changes(self) -> JsonObject:
         return _object(self.changes_text)
-
-    def as_json(self) -> JsonObject:
-        return {
-            "number": self.number,
-            "kind": self.kind,
-            "prompt": self.prompt,
-            "undo_to": self.undo_to,
-            "world_hash": self.world_hash,
-            "rng_seed": self.rng_seed,
-            "changes": self.changes,
-            "by": self.created_by,
-            "created_at": self.created_at,
-        }
 
 
 _REVISION = Mapper(WorldRevision)
@@ -71,9 +68,3 @@ def revisions_of_session(
         (session_id, before if before is not None else 2**31, limit + 1),
     )
     return Page(found[:limit], found[limit - 1].number if len(found) > limit else None)
-
-
-def _object(text: str) -> JsonObject:
-    read = loads_own(text)
-    assert isinstance(read, dict)
-    return read

@@ -1,15 +1,18 @@
 """What is known of one cell of a matrix, and the settings it was computed with."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pipelines.core.evals.scenarios.contract import DECISION_SHARE
+from pipelines.core.evals.scoring.shift import Component
 from pipelines.core.evals.scoring.text_shift import CONTENT_WEIGHT
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.statistics import Interval, fisher_exact, newcombe
+from pipelines.wire.records import As, Hidden, Named, Record, shown
 
+KnownInterval: TypeAlias = Annotated[Interval | None, "from and to; null where there is none"]
 RiskLevel: TypeAlias = Literal["low", "medium", "high", "critical"]
 Band: TypeAlias = Literal["green", "amber", "red"]
 Verdict: TypeAlias = Literal[
@@ -20,7 +23,7 @@ Expectation: TypeAlias = Literal["invariant", "directional", "exempt"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CellSettings:
+class CellSettings(Record):
     """Every weight and threshold of the numbers; printed in every report."""
 
     decision_share: float = DECISION_SHARE  # of the weight, and the least shift of a changed decision
@@ -41,6 +44,14 @@ class CellSettings:
     seed: int = 0
     incomplete_above: float = 0.2  # share of errors
 
+    @shown(after="incomplete_above")
+    def detail_share(self) -> float:
+        return round(1 - self.decision_share, 9)
+
+    @shown(after="incomplete_above")
+    def text_content_weight(self) -> float:
+        return CONTENT_WEIGHT
+
     def flag_limit(self, risk_level: str, shift: float) -> str | None:
         """Which threshold of its risk a shift passes, in words; None: it passes none."""
         above, start = self.flag_above.get(risk_level), self.flag_from.get(risk_level)
@@ -48,99 +59,75 @@ class CellSettings:
             return f"above {above:g}"
         return f"not below {start:g}" if start is not None and shift >= start else None
 
-    def as_json(self) -> JsonObject:
-        return {
-            **asdict(self),
-            "flag_above": dict(self.flag_above),
-            "flag_from": dict(self.flag_from),
-            "detail_share": round(1 - self.decision_share, 9),
-            "text_content_weight": CONTENT_WEIGHT,
-        }
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Rate:
-    """k of n with its interval; the rate of nothing is None."""
+class Rate(Record, component="MatchRate"):
+    """k of n with its interval."""
 
     k: int
     n: int
-    interval: Interval
+    interval: Hidden[Interval]
 
     @property
+    @shown(after="n")
     def rate(self) -> float | None:
         return self.k / self.n if self.n else None
 
-    def as_json(self) -> JsonObject:
-        return {"k": self.k, "n": self.n, "rate": self.rate, "interval": [*self.interval] if self.n else None}
+    @shown(after="interval")
+    def known_interval(self) -> Annotated[KnownInterval, Named("interval")]:
+        return self.interval if self.n else None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Cell:
+class MatchChange(Record):
+    """A difference of rates."""
+
+    difference: float
+    interval: Annotated[Interval, As(KnownInterval)]
+    p: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cell(Record, component="MatrixCell"):
+    """A scenario under a variation."""
+
     runs: int
     errors: int
     match_rate: Rate
-    baseline_match_rate: Rate
-    shift_magnitude: float | None = None  # None without runs to compare
+    baseline_match_rate: Hidden[Rate]
+    shift_magnitude: float | None = None
     shift_max: float | None = None
     noise_floor: float | None = None
     shift_excess: float | None = None
-    interval: Interval | None = None
+    interval: KnownInterval = None
     interval_note: str | None = None
-    range: Interval | None = None
+    range: KnownInterval = None
     decision_flip_rate: float | None = None
-    direction: Direction = "none"
-    directions: Mapping[Direction, int] = field(default_factory=dict)  # of how many runs
+    direction: Annotated[Direction, As(str)] = "none"
+    directions: Annotated[Mapping[Direction, int], As(dict[str, int])] = field(default_factory=dict)
     toward_pressure: bool | None = None
-    p: float | None = None  # more than noise? None where there is nothing to permute
+    p: float | None = None
     p_adjusted: float | None = None
     p_placebo: float | None = None  # more than the placebo?
     band: Band | None = None
-    verdict: Verdict = "inconclusive"
-    more_runs: int | None = None
+    verdict: Annotated[Verdict, As(str)] = "inconclusive"
+    more_runs: Annotated[int | None, "that would decide it"] = None
     is_flagged: bool = False
     flag_reasons: tuple[str, ...] = ()
-    components: tuple[JsonObject, ...] = ()
-    spread: float = 0.0  # standard deviation of the distances
-    expectation: Expectation = "invariant"
-    is_incomplete: bool = False
-    risk_level: RiskLevel = "medium"
+    expectation: Annotated[Expectation, As(str)] = "invariant"
+    components: Annotated[tuple[JsonObject, ...], As(tuple[Component, ...])] = ()
+    spread: Hidden[float] = 0.0  # standard deviation of the distances
+    is_incomplete: Hidden[bool] = False
+    risk_level: Hidden[RiskLevel] = "medium"
 
-    def match_change(self) -> JsonObject | None:
+    @shown(after="match_rate")
+    def match_change(self) -> Annotated[MatchChange | None, "against the baseline"]:
         """The match rate less the baseline's, with Newcombe's interval and Fisher's p; None without runs."""
         now, before = self.match_rate, self.baseline_match_rate
         if not now.n or not before.n:
             return None
         interval, p = _change((before.k, before.n), (now.k, now.n))
-        return {"difference": now.k / now.n - before.k / before.n, "interval": [*interval], "p": p}
-
-    def as_json(self) -> JsonObject:
-        return {
-            "runs": self.runs,
-            "errors": self.errors,
-            "match_rate": self.match_rate.as_json(),
-            "match_change": self.match_change(),
-            "shift_magnitude": self.shift_magnitude,
-            "shift_max": self.shift_max,
-            "noise_floor": self.noise_floor,
-            "shift_excess": self.shift_excess,
-            "interval": [*self.interval] if self.interval else None,
-            "interval_note": self.interval_note,
-            "range": [*self.range] if self.range else None,
-            "decision_flip_rate": self.decision_flip_rate,
-            "direction": self.direction,
-            "directions": {str(name): count for name, count in self.directions.items()},
-            "toward_pressure": self.toward_pressure,
-            "p": self.p,
-            "p_adjusted": self.p_adjusted,
-            "p_placebo": self.p_placebo,
-            "band": self.band,
-            "verdict": self.verdict,
-            "more_runs": self.more_runs,
-            "is_flagged": self.is_flagged,
-            "flag_reasons": [*self.flag_reasons],
-            "expectation": self.expectation,
-            "components": [*self.components],
-        }
+        return MatchChange(difference=now.k / now.n - before.k / before.n, interval=interval, p=p)
 
 
 @lru_cache(maxsize=4096)  # cells have few different counts

@@ -15,6 +15,7 @@ from pipelines.core.evals.scoring.observed import Observed
 from pipelines.core.evals.scoring.shift import Shift, shift
 from pipelines.core.evals.scoring.unread_addition import unread_warning
 from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
+from pipelines.wire.records import Record
 
 PART_CHARACTERS = 256 * 1024  # of the report, stored and sent a part at a time
 SCORES_A_PART = 1_000
@@ -22,7 +23,7 @@ SCORES, TEXT = b"s", b"t"  # what a part begins with
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ReportVariation:
+class ReportVariation(Record):
     """What a report tells of a variation, at the version that was used."""
 
     id: str
@@ -30,15 +31,6 @@ class ReportVariation:
     name: str
     is_placebo: bool = False
     pushes_toward: JsonObject | None = None
-
-    def as_json(self) -> JsonObject:
-        return {
-            "id": self.id,
-            "version": self.version,
-            "name": self.name,
-            "is_placebo": self.is_placebo,
-            "pushes_toward": self.pushes_toward,
-        }
 
 
 # -- writing: text is put around text that is stored as JSON already

@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist
-from typing import Literal
+from typing import Annotated, Literal
 
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.statistics import Interval, wilson
+from pipelines.wire.records import Named, Record, Via
 
 #: Below so many items the interval covers most of what kappa can be: the number would only mislead.
 CONFIDENCE = 0.95
@@ -20,28 +21,29 @@ UNDEFINED = "every verdict was the same, so kappa is not defined"
 NO_SPREAD = "nobody disagreed, so the interval is taken from Wilson's interval of the agreement"
 
 
+def _rounded(value: float | None) -> float | None:
+    return round(value, 4) if value is not None else None
+
+
+def _rounded_bounds(interval: Interval | None) -> list[float] | None:
+    return [round(bound, 4) for bound in interval] if interval is not None else None
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Kappa:
+class Kappa(Record):
     """Agreement of several people over several items."""
 
     method: Literal["cohen", "fleiss"]
     items: int
-    observed: float  # share of pairs of verdicts on the same item that are equal
-    expected: float  # that share if each drew verdicts at random, as often as they were given
-    kappa: float | None  # None: not defined
-    interval: Interval | None
+    observed: Annotated[
+        float, Named("observed_agreement"), Via(_rounded)
+    ]  # share of pairs of verdicts on the same item that are equal
+    expected: Annotated[
+        float, Named("expected_agreement"), Via(_rounded)
+    ]  # that share if each drew verdicts at random, as often as they were given
+    kappa: Annotated[float | None, Via(_rounded)]  # None: not defined
+    interval: Annotated[Interval | None, Via(_rounded_bounds)]
     note: str | None = None
-
-    def as_json(self) -> JsonObject:
-        return {
-            "method": self.method,
-            "items": self.items,
-            "observed_agreement": round(self.observed, 4),
-            "expected_agreement": round(self.expected, 4),
-            "kappa": round(self.kappa, 4) if self.kappa is not None else None,
-            "interval": [round(bound, 4) for bound in self.interval] if self.interval is not None else None,
-            "note": self.note,
-        }
 
 
 def cohens_kappa(pairs: Sequence[tuple[str, str]]) -> Kappa:

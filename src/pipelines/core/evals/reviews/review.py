@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.wire.records import Moment, Named, Record, Via
 
 #: How long a claim holds: long enough to read two transcripts, short enough that one who went home blocks
 #: nobody past a coffee break. A claim again by the same person renews it.
@@ -84,20 +85,22 @@ def review_state(verdicts: Sequence[Verdict], wanted: int) -> ReviewState:
     return ReviewState(ReviewStatus.DISPUTED, None)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Claim:
-    """A person's claim on an item while they review it."""
+def _whole_seconds(left_s: float) -> int:
+    return max(0, round(left_s))
 
-    reviewer: str
-    until: str  # by the time of day: shown, never compared
-    left_s: float  # by the steady clock: what counts
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Claim(Record, component="ReviewClaim"):
+    """Somebody is looking at it."""
+
+    reviewer: Annotated[str, Named("by")]
+    until: Moment  # by the time of day: shown, never compared
+    #: By the steady clock: what counts.
+    left_s: Annotated[float, Named("seconds_left"), Via(_whole_seconds)]
 
     @property
     def is_live(self) -> bool:
         return self.left_s > 0
-
-    def as_json(self) -> JsonObject:
-        return {"by": self.reviewer, "until": self.until, "seconds_left": max(0, round(self.left_s))}
 
 
 def blocking_claim(claims: Sequence[Claim], *, reviewer: str, spoken: int, wanted: int) -> Claim | None:
@@ -121,7 +124,7 @@ def rank_of(risk_level: str | None) -> int:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Flag:
+class Flag(Record):
     """A cell that a person has to look at, and why."""
 
     scenario_id: str
@@ -129,20 +132,9 @@ class Flag:
     scenario_name: str
     risk_level: str
     variation: str
+    evidence: JsonObject  # of one matrix: the cell, and the baseline it was compared with
     reasons: tuple[str, ...]
     run_ids: tuple[int, ...]
-    evidence: JsonObject  # of one matrix: the cell, and the baseline it was compared with
-
-    def as_json(self) -> JsonObject:
-        whole: JsonObject = {
-            "scenario_id": self.scenario_id,
-            "scenario_version": self.scenario_version,
-            "scenario_name": self.scenario_name,
-            "risk_level": self.risk_level,
-            "variation": self.variation,
-            "evidence": self.evidence,
-        }
-        return whole | {"reasons": [*self.reasons], "run_ids": [*self.run_ids]}
 
     @classmethod
     def from_stored(cls, body: Any) -> "Flag":

@@ -14,6 +14,7 @@ from pipelines.core.evals.reviews.review import (
 from pipelines.core.text.authored import Fields, kind
 from pipelines.core.text.json_text import JsonObject, pointer
 from pipelines.core.text.problems import Problem, Refused
+from pipelines.wire.records import Record
 
 MOST_NOTE = 5_000  # characters
 MOST_NAME = 255
@@ -42,19 +43,12 @@ class VerdictRequest:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ReviewSettings:
-    """What an org's reviews are opened with."""
+class ReviewSettings(Record):
+    """What reviews are opened with."""
 
     reviewers_wanted: int = 1
     blind: bool = False
     audit_share: float = DEFAULT_AUDIT_SHARE
-
-    def as_json(self) -> JsonObject:
-        return {
-            "reviewers_wanted": self.reviewers_wanted,
-            "blind": self.blind,
-            "audit_share": self.audit_share,
-        }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

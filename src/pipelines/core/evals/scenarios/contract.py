@@ -12,6 +12,7 @@ from pipelines.core.matchers.matching import Path, check_expectation, is_matcher
 from pipelines.core.text.authored import did_you_mean, quote_names
 from pipelines.core.text.json_text import Json, JsonObject, pointer
 from pipelines.core.text.problems import Problem
+from pipelines.wire.records import Omitted, Record
 
 LeafKind: TypeAlias = Literal["enum", "scale", "number", "text", "list", "ordered_list"]
 MatchMode: TypeAlias = Literal["subset", "exact"]
@@ -25,14 +26,14 @@ MOST_LEAVES = 500  # of one expectation; a person reads far fewer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class LeafRule:
+class LeafRule(Record):
     """How one leaf is compared. What is left out is inferred from the values."""
 
-    kind: LeafKind | None = None
-    levels: tuple[str, ...] | None = None  # of a scale, low to high
-    tolerance: float = 0.0  # absolute
-    relative_tolerance: float = 0.0  # of the larger of the two
-    weight: float | None = None  # within its share (decisions, details); 1 unless said
+    kind: Omitted[LeafKind | None] = None
+    levels: Omitted[tuple[str, ...] | None] = None  # of a scale, low to high
+    tolerance: Omitted[float] = 0.0  # absolute
+    relative_tolerance: Omitted[float] = 0.0  # of the larger of the two
+    weight: Omitted[float | None] = None  # within its share (decisions, details); 1 unless said
 
 
 class ContractLeaf(NamedTuple):

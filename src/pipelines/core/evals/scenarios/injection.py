@@ -23,6 +23,7 @@ from pipelines.core.evals.scenarios.variation import (
 )
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.stored import known_fields
+from pipelines.wire.records import Id, Record
 
 OVERLOAD = 10  # times the tokens of the real input
 SMALLEST_INPUT = 20  # tokens: noise for a shorter input is made as if it had these
@@ -31,27 +32,16 @@ LONGEST_NAMED = 100  # characters of one
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Injection:
-    """The text that one run gets, and where it came from."""
+class Injection(Record):
+    """The text that a variation added."""
 
     variation: str
-    version: int
+    version: Id
     intensity: int
     wording: int  # its place among the wordings of the intensity
     delivery: Delivery
     text: str
     text_hash: str  # sha256 of the text, as UTF-8, in hex
-
-    def as_json(self) -> JsonObject:
-        return {
-            "variation": self.variation,
-            "version": self.version,
-            "intensity": self.intensity,
-            "wording": self.wording,
-            "delivery": self.delivery,
-            "text": self.text,
-            "text_hash": self.text_hash,
-        }
 
     @classmethod
     def from_stored(cls, body: JsonObject) -> "Injection":

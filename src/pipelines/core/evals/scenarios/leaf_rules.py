@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from pipelines.core.evals.scenarios.contract import LeafRule
 from pipelines.core.text.authored import Fields, as_object, kind
-from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.json_text import Json
 from pipelines.core.text.problems import Problem
 from pipelines.core.text.stored import known_fields
 
@@ -32,17 +32,6 @@ def read_leaf_rule(body: Json, path: str, problems: list[Problem]) -> LeafRule:
         relative_tolerance=_read_number(fields, "relative_tolerance"),
         weight=_read_number(fields, "weight") if fields.has("weight") else None,
     )
-
-
-def rule_as_json(rule: LeafRule) -> JsonObject:
-    whole: JsonObject = {
-        "kind": rule.kind,
-        "levels": list(rule.levels) if rule.levels is not None else None,
-        "tolerance": rule.tolerance or None,
-        "relative_tolerance": rule.relative_tolerance or None,
-        "weight": rule.weight,
-    }
-    return {key: value for key, value in whole.items() if value is not None}
 
 
 def rule_from_stored(body: Any) -> LeafRule:

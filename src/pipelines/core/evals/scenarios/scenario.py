@@ -5,10 +5,10 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 from pipelines.core.evals.scenarios.contract import Contract, LeafRule, contract_problems
-from pipelines.core.evals.scenarios.leaf_rules import read_leaf_rule, rule_as_json, rule_from_stored
+from pipelines.core.evals.scenarios.leaf_rules import read_leaf_rule, rule_from_stored
 from pipelines.core.evals.scenarios.pair import is_known_variation
 from pipelines.core.evals.scenarios.sizes import json_problem
 from pipelines.core.evals.scenarios.variation import read_target
@@ -20,6 +20,7 @@ from pipelines.core.text.json_text import Json, JsonObject, pointer
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.text.stored import known_fields, stored_list
 from pipelines.core.tools.tools_schema import Tool
+from pipelines.wire.records import As, Id, Omitted, Record, one_of
 
 RISK_LEVELS = ("low", "medium", "high", "critical")
 MATCH_MODES = ("subset", "exact")
@@ -37,19 +38,14 @@ Expectation = Literal["invariant", "directional", "exempt"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CellExpectation:
+class CellExpectation(Record, component=""):
     """What the scenario's author expects under one variation; by default that nothing changes."""
 
     expectation: Expectation = "invariant"
     #: Takes the place of the scenario's own; asking back may be right under contradictory instructions.
-    expected_behavior: JsonObject | None = None
+    expected_behavior: Omitted[JsonObject | None] = None
     #: What this pressure asks for in this scenario, as a partial output.
-    pushes_toward: JsonObject | None = None
-
-    def as_json(self) -> JsonObject:
-        body: JsonObject = {"expectation": self.expectation}
-        body |= {"expected_behavior": self.expected_behavior} if self.expected_behavior is not None else {}
-        return body | ({"pushes_toward": self.pushes_toward} if self.pushes_toward is not None else {})
+    pushes_toward: Omitted[JsonObject | None] = None
 
     @classmethod
     def from_stored(cls, body: Any) -> "CellExpectation":
@@ -57,25 +53,33 @@ class CellExpectation:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Scenario:
+class Scenario(Record, component=""):
     name: str
     description: str = ""
-    risk_level: str
+    risk_level: Annotated[str, one_of(RISK_LEVELS)]
     input_context: JsonObject
-    expected_behavior: JsonObject
-    match_mode: Literal["subset", "exact"] = "subset"
-    prohibited: tuple[JsonObject, ...] = ()  # partial outputs that must never hold
-    decision_fields: tuple[str, ...] | None = None  # JSON Pointers or top-level names; None: by their names
-    fields: Mapping[str, LeafRule] = field(default_factory=dict)  # how a path is compared, by JSON Pointer
-    decision_labels: Mapping[str, tuple[str, ...]] = field(
+    expected_behavior: Annotated[JsonObject, "leaves are literals or matchers"]
+    match_mode: Omitted[Literal["subset", "exact"]] = "subset"
+    prohibited: Omitted[tuple[JsonObject, ...]] = ()  # partial outputs that must never hold
+    decision_fields: Omitted[tuple[str, ...] | None] = (
+        None  # JSON Pointers or top-level names; None: by their names
+    )
+    fields: Annotated[Omitted[Mapping[str, LeafRule]], As(JsonObject)] = field(
+        default_factory=dict
+    )  # how a path is compared, by JSON Pointer
+    decision_labels: Omitted[Mapping[str, tuple[str, ...]]] = field(
         default_factory=dict
     )  # label -> phrases or /patterns/
-    observe: Literal["final_response", "tool_calls"] = "final_response"
-    instruction: str | None = None  # stands ahead of the input in what the agent is asked
-    agent_id: int | None = None
-    odyssey_seed: JsonObject | None = None  # the simulated world of the run, if it has one
-    tags: tuple[str, ...] = ()
-    variations: Mapping[str, CellExpectation] = field(default_factory=dict)  # by variation id
+    observe: Omitted[Literal["final_response", "tool_calls"]] = "final_response"
+    instruction: Omitted[str | None] = None  # stands ahead of the input in what the agent is asked
+    agent_id: Omitted[Id | None] = None
+    odyssey_seed: Omitted[JsonObject | None] = None  # the simulated world of the run, if it has one
+    tags: Omitted[tuple[str, ...]] = ()
+    variations: Annotated[
+        Omitted[Mapping[str, CellExpectation]],
+        As(dict[str, JsonObject]),
+        "what is expected under a variation, by its id",
+    ] = field(default_factory=dict)
 
     @property
     def contract(self) -> Contract:
@@ -101,28 +105,6 @@ class Scenario:
         if cell is None or cell.expected_behavior is None:
             return self.contract
         return replace(self, expected_behavior=cell.expected_behavior).contract
-
-    def as_json(self) -> JsonObject:
-        """What an author would write: the seed's five fields, and of the others those that say something."""
-        whole: JsonObject = {
-            "name": self.name,
-            "description": self.description,
-            "risk_level": self.risk_level,
-            "input_context": self.input_context,
-            "expected_behavior": self.expected_behavior,
-            "match_mode": self.match_mode if self.match_mode != "subset" else None,
-            "prohibited": list(self.prohibited) or None,
-            "decision_fields": list(self.decision_fields) if self.decision_fields is not None else None,
-            "fields": {path: rule_as_json(rule) for path, rule in self.fields.items()} or None,
-            "decision_labels": {name: list(said) for name, said in self.decision_labels.items()} or None,
-            "observe": self.observe if self.observe != "final_response" else None,
-            "instruction": self.instruction,
-            "agent_id": self.agent_id,
-            "odyssey_seed": self.odyssey_seed,
-            "tags": list(self.tags) or None,
-            "variations": {id: cell.as_json() for id, cell in self.variations.items()} or None,
-        }
-        return {key: value for key, value in whole.items() if value is not None}
 
     @classmethod
     def from_stored(cls, body: JsonObject) -> "Scenario":

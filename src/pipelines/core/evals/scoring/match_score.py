@@ -1,30 +1,25 @@
 """An output against the expected behaviour: whether it matches, and how much of it does."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from pipelines.core.evals.scenarios.contract import Contract
 from pipelines.core.evals.scoring.observed import Observed
 from pipelines.core.evals.scoring.shift import DIGITS
 from pipelines.core.matchers.matching import CannotMatch, Leaf, Missing, leaves, matches, with_today
 from pipelines.core.text.json_text import JsonObject, pointer
+from pipelines.wire.records import Record
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MatchScore:
+class MatchScore(Record, component="Match"):
+    """Whether an output holds what was expected."""
+
     matched: bool  # every leaf holds, and nothing prohibited does
     score: float  # weighted share of the leaves that hold: shown, never counted
     missed: tuple[JsonObject, ...]  # {path, expected, actual}, without `actual` where there is none
-    prohibited: tuple[int, ...]  # which of the prohibited outputs hold
+    prohibited: Annotated[tuple[int, ...], "places in `prohibited`"]
     problem: str | None = None  # why there is no telling; then it is not matched
-
-    def as_json(self) -> JsonObject:
-        return {
-            "matched": self.matched,
-            "score": self.score,
-            "missed": [*self.missed],
-            "prohibited": [*self.prohibited],
-            "problem": self.problem,
-        }
 
 
 def match_score(contract: Contract, observed: Observed) -> MatchScore:

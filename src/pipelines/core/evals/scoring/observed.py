@@ -14,6 +14,7 @@ from pipelines.core.evals.scenarios.contract import Contract, is_pattern
 from pipelines.core.matchers.matching import CannotMatch, matches
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject
 from pipelines.core.text.repaired_json import loads_repaired
+from pipelines.wire.records import Record
 
 OutputClass: TypeAlias = Literal["object", "text", "refusal", "unparseable", "empty"]
 
@@ -48,14 +49,13 @@ _NEGATION_BEFORE = re.compile(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Observed:
+class Observed(Record):
+    """What the agent did."""
+
     output_class: OutputClass
     #: The object; the text of "text", "refusal" and "unparseable"; None of "empty".
     value: Json
     notes: tuple[str, ...] = ()
-
-    def as_json(self) -> JsonObject:
-        return {"output_class": self.output_class, "value": self.value, "notes": [*self.notes]}
 
     @classmethod
     def from_stored(cls, body: JsonObject) -> "Observed":

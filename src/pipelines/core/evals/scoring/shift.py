@@ -5,14 +5,15 @@ Only the contract's leaves count; what changed elsewhere is listed. A changed de
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pipelines.core.evals.scenarios.contract import DECISION_SHARE, Contract, ContractLeaf
 from pipelines.core.evals.scoring.leaf_distance import FLIPPED_TEXT, LeafDistance, leaf_distance
 from pipelines.core.evals.scoring.observed import Observed
 from pipelines.core.evals.scoring.text_shift import text_distance, text_profile
 from pipelines.core.matchers.matching import MISSING, Actual, Missing, Path
-from pipelines.core.text.json_text import Json, JsonObject, pointer, same
+from pipelines.core.text.json_text import Json, pointer, same
+from pipelines.wire.records import Hidden, Named, Omitted, Record, Via, shown
 
 ShiftMethod: TypeAlias = Literal["contract", "words", "class"]
 
@@ -22,51 +23,45 @@ MOST_WALKED = 5_000  # values outside the contract that are looked at
 LONGEST_SHOWN = 2_000  # characters of a text in a component
 
 
+def _shown_value(value: Actual) -> Json:
+    if isinstance(value, Missing):
+        return None
+    if isinstance(value, str) and len(value) > LONGEST_SHOWN:
+        return value[:LONGEST_SHOWN] + "…"
+    return value
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Component:
-    """One leaf of the contract: how far it moved, and from what to what."""
+class Component(Record, component="ShiftComponent"):
+    """How far one leaf moved."""
 
     path: str
     kind: str
     weight: float
     distance: float
-    from_: Actual
-    to: Actual
-    is_decision: bool = False
+    #: A missing value is null, and reported as missing, because null is a value too.
+    from_: Annotated[Actual, Named("from"), Via(_shown_value)]
+    to: Annotated[Actual, Via(_shown_value)]
+    is_decision: Hidden[bool] = False
 
-    def as_json(self) -> JsonObject:
-        """A missing value is null, and said to be missing: null is a value too."""
-        body: JsonObject = {
-            "path": self.path,
-            "kind": self.kind,
-            "weight": self.weight,
-            "distance": self.distance,
-            "from": _shown_value(self.from_),
-            "to": _shown_value(self.to),
-        }
-        if isinstance(self.from_, Missing):
-            body["from_missing"] = True
-        if isinstance(self.to, Missing):
-            body["to_missing"] = True
-        return body
+    @shown(after="to")
+    def from_missing(self) -> Omitted[bool | None]:
+        return isinstance(self.from_, Missing) or None
+
+    @shown(after="to")
+    def to_missing(self) -> Omitted[bool | None]:
+        return isinstance(self.to, Missing) or None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Shift:
+class Shift(Record):
+    """How far an output is from the reference."""
+
     distance: float
     components: tuple[Component, ...]
     extra_paths: tuple[str, ...]  # changed, and no part of the contract
     method: ShiftMethod
     is_flip: bool  # the decision changed
-
-    def as_json(self) -> JsonObject:
-        return {
-            "distance": self.distance,
-            "components": [each.as_json() for each in self.components],
-            "extra_paths": [*self.extra_paths],
-            "method": self.method,
-            "is_flip": self.is_flip,
-        }
 
 
 def shift(contract: Contract, baseline: Observed, observed: Observed) -> Shift:
@@ -166,11 +161,3 @@ def _is_same(left: Actual, right: Actual) -> bool:
     if isinstance(left, Missing) or isinstance(right, Missing):
         return left is right
     return same(left, right)
-
-
-def _shown_value(value: Actual) -> Json:
-    if isinstance(value, Missing):
-        return None
-    if isinstance(value, str) and len(value) > LONGEST_SHOWN:
-        return value[:LONGEST_SHOWN] + "…"
-    return value

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from operator import itemgetter
+from typing import Annotated
 
 import orjson
 
@@ -36,6 +37,7 @@ from pipelines.core.evals.telemetry.regions import Region, Regions, regions_of
 from pipelines.core.evals.telemetry.splits import Cell, Presence
 from pipelines.core.text.json_text import Json, JsonObject, dumps, pointer
 from pipelines.core.text.statistics import wilson
+from pipelines.wire.records import As, Hidden, Named, Record, shown
 
 KINDS: tuple[Kind, ...] = ("recurring", "decision_point", "edge_case")
 MOST_SOURCES = 20  # spans named with a draft
@@ -44,45 +46,70 @@ LARGEST_INPUT = 64 * 1024  # bytes, as of any scenario
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Draft:
+class SourceSpan(Record, component=""):
+    """A span."""
+
+    trace_id: str
+    span_id: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome(Record, component=""):
+    """How often it ended so."""
+
+    outcome: JsonObject
+    count: int
+    share: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Support(Record, component=""):
+    """k of n uses."""
+
+    k: int
+    n: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Draft(Record, component=""):
     id: str
     kind: Kind
     skill: str
     confidence: float  # Wilson lower bound (95 %) of k of n
-    k: int
-    n: int
+    k: Hidden[int]
+    n: Hidden[int]
     uses: int  # decisions in its region, failed ones too
     errors: int
-    shape: JsonObject
-    outcomes: tuple[tuple[JsonObject, int], ...]
-    outcome_count: int
-    sources: tuple[tuple[str, str], ...]
-    scenario: JsonObject
+    shape: Annotated[JsonObject, As(dict[str, JsonObject]), "of the inputs, by JSON Pointer"]
+    outcomes: Hidden[tuple[tuple[JsonObject, int], ...]]
+    outcome_count: Hidden[int]
+    sources: Hidden[tuple[tuple[str, str], ...]]
+    scenario: Annotated[JsonObject, "as `POST /api/v1/eval/scenarios` takes it"]
     notes: tuple[str, ...]
-    rank: int  # 0, or 1 where others stand for its situation too
+    rank: Hidden[int]  # 0, or 1 where others stand for its situation too
 
-    def as_json(self) -> JsonObject:
-        sources: list[Json] = [{"trace_id": trace, "span_id": span} for trace, span in self.sources]
-        outcomes: list[Json] = [
-            {"outcome": outcome, "count": count, "share": round(count / self.outcome_count, 4)}
+    @shown(after="skill")
+    def name(self) -> str:
+        return str(self.scenario["name"])
+
+    @shown(after="confidence")
+    def support(self) -> Support:
+        return Support(k=self.k, n=self.n)
+
+    @shown(after="shape")
+    def shares(self) -> Annotated[list[Outcome], Named("outcomes")]:
+        return [
+            Outcome(outcome=outcome, count=count, share=round(count / self.outcome_count, 4))
             for outcome, count in self.outcomes
         ]
-        return {
-            "id": self.id,
-            "kind": self.kind,
-            "skill": self.skill,
-            "name": self.scenario["name"],
-            "confidence": self.confidence,
-            "support": {"k": self.k, "n": self.n},
-            "uses": self.uses,
-            "errors": self.errors,
-            "shape": self.shape,
-            "outcomes": outcomes,
-            "source_spans": sources,
-            "source_span_count": self.k,
-            "scenario": self.scenario,
-            "notes": list(self.notes),
-        }
+
+    @shown(after="shape")
+    def source_spans(self) -> list[SourceSpan]:
+        return [SourceSpan(trace_id=trace, span_id=span) for trace, span in self.sources]
+
+    @shown(after="shape")
+    def source_span_count(self) -> int:
+        return self.k
 
 
 def draft_parts(data: bytes, *, most: int, without: frozenset[str]) -> Iterator[bytes]:

@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.wire.records import Record
 
 LEAF_STRATA = ((0, 0, "0"), (1, 2, "1-2"), (3, 6, "3-6"), (7, 12, "7-12"), (13, None, "13+"))
 SHOWN_MISMATCHES = 3  # per tool: enough to see a pattern
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Mismatch:
+class Mismatch(Record):
     """One call that came out differently, with where it differs."""
 
     task: str
@@ -19,16 +20,6 @@ class Mismatch:
     recorded: Json
     simulated: Json
     differences: tuple[str, ...]
-
-    def as_json(self) -> JsonObject:
-        return {
-            "task": self.task,
-            "call": self.call,
-            "arguments": self.arguments,
-            "recorded": self.recorded,
-            "simulated": self.simulated,
-            "differences": list(self.differences),
-        }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,7 +42,7 @@ class CallOutcome:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Tally:
+class Tally(Record):
     """Shares over some of the calls; None where there were none."""
 
     calls: int
@@ -70,15 +61,6 @@ class Tally:
             cm_free=share(one.cm_free for one in chosen),
             cm_forced=share(one.cm_forced for one in chosen),
         )
-
-    def as_json(self) -> JsonObject:
-        return {
-            "calls": self.calls,
-            "fm_free": self.fm_free,
-            "fm_forced": self.fm_forced,
-            "cm_free": self.cm_free,
-            "cm_forced": self.cm_forced,
-        }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

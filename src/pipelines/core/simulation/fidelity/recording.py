@@ -6,11 +6,13 @@ The format is JSON lines, one task a line; reading and writing files is the call
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
 from pipelines.core.ledger.ledger import InvalidUpdate, LedgerUpdate, update_from_json
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.wire.names import Source
+from pipelines.wire.records import Named, Record, Via, shown
 
 SIMULATED = Source.ODYSSEY.value
 
@@ -52,33 +54,30 @@ class Recording:
         )
 
 
+def _by_name(sources: Mapping[str | None, int]) -> dict[str, int]:
+    return {source or "not said": count for source, count in sources.items()}
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Origin:
+class Origin(Record):
     """What a simulated backend is compared with."""
 
     tasks: int
-    sources: Mapping[str | None, int]  # calls by who answered them
+    #: Calls by who answered them.
+    sources: Annotated[Mapping[str | None, int], Via(_by_name)]
     first_at: str | None
     last_at: str | None
 
     @property
+    @shown(after="tasks")
     def calls(self) -> int:
         return sum(self.sources.values())
 
     @property
-    def simulated(self) -> int:
+    @shown(after="sources")
+    def simulated(self) -> Annotated[int, Named("simulated_calls")]:
         """Calls that the simulated backend itself answered: to measure it by them proves nothing."""
         return self.sources.get(SIMULATED, 0)
-
-    def as_json(self) -> JsonObject:
-        return {
-            "tasks": self.tasks,
-            "calls": self.calls,
-            "sources": {source or "not said": count for source, count in self.sources.items()},
-            "simulated_calls": self.simulated,
-            "first_at": self.first_at,
-            "last_at": self.last_at,
-        }
 
 
 def read_recording(state: JsonObject, lines: Iterable[Json]) -> Recording:

@@ -21,6 +21,7 @@ from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.tools.example_arguments import example_arguments
 from pipelines.core.tools.tools_schema import Tool
+from pipelines.wire.records import Hidden, Record
 
 MOST_TRIED = 20  # calls
 MOST_TOLD = 8  # problems in one round
@@ -28,10 +29,10 @@ _ANY_DAY = Moment("a plan that is tried", 1, "2026-01-01T12:00:00Z")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PlanTrial:
-    steps: Json
-    problems: tuple[Problem, ...] = ()  # for which it cannot be accepted
-    differences: tuple[Problem, ...] = ()  # from the recording: told to the model, and shown
+class PlanTrial(Record):
+    steps: Hidden[Json]
+    problems: Hidden[tuple[Problem, ...]] = ()  # for which it cannot be accepted
+    differences: Hidden[tuple[Problem, ...]] = ()  # from the recording: told to the model, and shown
     calls: int = 0
     refused: int = 0  # of them, answered with an error
     fidelity: Tally | None = None
@@ -46,13 +47,6 @@ class PlanTrial:
         like = self.fidelity
         right = (like.fm_forced or 0.0) + (like.cm_forced or 0.0) if like is not None else 0.0
         return (-float(bool(self.problems)), right, -float(len(self.problems)))
-
-    def as_json(self) -> JsonObject:
-        return {
-            "calls": self.calls,
-            "refused": self.refused,
-            "fidelity": self.fidelity.as_json() if self.fidelity is not None else None,
-        }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

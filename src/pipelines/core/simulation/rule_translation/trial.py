@@ -3,34 +3,40 @@ example calls."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 from pipelines.core.simulation.build import NOT_ENFORCED, PlannedSimulator
 from pipelines.core.simulation.rule_translation.translation import rule_problems
+from pipelines.core.simulation.rules.examples import RuleExample
 from pipelines.core.simulation.rules.language.read import Reading
 from pipelines.core.simulation.rules.language.report import canonical_sentences
 from pipelines.core.simulation.sentences import rule_examples
 from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.wire.records import As, Record, shown
 
 MOST_TOLD = 3  # problems with the rules of one sentence
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TranslationTrial:
-    problem: str | None = None  # why it cannot be accepted
-    warning: str | None = None  # what to know before it is accepted
-    read_as: tuple[str, ...] = ()  # its rules as sentences of the language
-    examples: tuple[JsonObject, ...] = ()  # one for each rule
+class TranslationTrial(Record, component=""):
+    """On records of a task's world, with the rule and without it."""
 
-    def as_json(self) -> JsonObject:
-        return {
-            "calls": self.count("calls"),
-            "differ": self.count("differ"),
-            "refused": self.count("refused_count"),
-            "problem": self.problem,
-            "warning": self.warning,
-            "read_as": [*self.read_as],
-            "examples": [*self.examples],
-        }
+    problem: Annotated[str | None, "why it cannot be accepted"] = None
+    warning: Annotated[str | None, "what to know before it is accepted"] = None
+    read_as: Annotated[tuple[str, ...], "its rules as canonical sentences"] = ()
+    examples: Annotated[tuple[JsonObject, ...], As(tuple[RuleExample, ...])] = ()  # one for each rule
+
+    @shown(after="")
+    def calls(self) -> int:
+        return self.count("calls")
+
+    @shown(after="")
+    def differ(self) -> Annotated[int, "answered otherwise with it"]:
+        return self.count("differ")
+
+    @shown(after="")
+    def refused(self) -> Annotated[int, "refused with it alone"]:
+        return self.count("refused_count")
 
     def count(self, key: str) -> int:
         return sum(count for one in self.examples if isinstance(count := one[key], int))

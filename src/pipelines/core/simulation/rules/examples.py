@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain, islice, product, zip_longest
-from typing import Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple, Protocol, TypeAlias, TypedDict
 
 from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.limits.json_schema import CompiledSchema
@@ -52,6 +52,11 @@ class _Try(NamedTuple):
     before: tuple[ExampleCall, ...]
 
 
+RuleCalls: TypeAlias = Annotated[
+    list[JsonObject], "calls: `tool`, `arguments`, `now`, `record`, `before`, `status`, `body`"
+]
+
+
 class _ShownCalls:
     """Calls to be shown: those with other arguments before the same call at another time."""
 
@@ -70,6 +75,17 @@ class _ShownCalls:
     @property
     def calls(self) -> list[Json]:
         return [*self._first, *self._again][:MOST_SHOWN]
+
+
+class RuleExample(TypedDict):
+    """What one rule does, in calls with it and without it."""
+
+    rule: JsonObject
+    passes: RuleCalls
+    refused: Annotated[RuleCalls, "calls that it refuses, or answers otherwise"]
+    calls: int
+    differ: int
+    refused_count: int
 
 
 def examples(

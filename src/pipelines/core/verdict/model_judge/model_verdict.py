@@ -6,9 +6,8 @@ What evidence decided was not asked. What the model cannot tell stays open for t
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from pipelines.core.text.json_text import JsonObject
 from pipelines.core.verdict.assembly import MOST_REASONS, headline
 from pipelines.core.verdict.constraints import ANSWER, REFUSAL_REASON
 from pipelines.core.verdict.evidence import REFUSAL
@@ -26,6 +25,7 @@ from pipelines.core.verdict.verdict import (
     Verdict,
     in_order,
 )
+from pipelines.wire.records import Record, Via
 
 GRADER = "model"
 PROVEN = "Nothing that the task expects is left open."
@@ -38,22 +38,23 @@ class CriterionStatus(StrEnum):
     CANNOT_TELL = "cannot_tell"
 
 
+def _name(criterion: Criterion) -> str:
+    return criterion.name
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CriterionAnswer:
-    criterion: Criterion
+class CriterionAnswer(Record):
+    """What a judge model says of one criterion."""
+
+    criterion: Annotated[
+        Criterion,
+        Via(_name),
+        "such as task_completion, claims/PHRASE, constraint/ID, rubric/ID",
+    ]
     reasoning: str
     status: CriterionStatus
-    score: int | None
-    evidence: tuple[int, ...]
-
-    def as_json(self) -> JsonObject:
-        return {
-            "criterion": self.criterion.name,
-            "reasoning": self.reasoning,
-            "status": self.status.value,
-            "score": self.score,
-            "evidence": list(self.evidence),
-        }
+    score: Annotated[int | None, "1 to 5"]
+    evidence: Annotated[tuple[int, ...], "rows of the trace"]
 
 
 class Decision(NamedTuple):

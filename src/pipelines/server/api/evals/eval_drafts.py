@@ -67,7 +67,7 @@ async def list_drafts(
             connection, key.org_id, status=status, kind=kind, skill=skill, limit=limit, before_id=before_id
         )
     )
-    return answer_page(page, lambda draft: draft.as_json())
+    return answer_page(page)
 
 
 @router.get("/drafts/{draft_id}")

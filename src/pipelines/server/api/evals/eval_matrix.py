@@ -91,7 +91,7 @@ async def list_matrices(
     page = await platform.database.read(
         lambda connection: matrices_of_org(connection, filters=filters, limit=limit, before_id=before_id)
     )
-    return answer_page(page, lambda matrix: matrix.as_json())
+    return answer_page(page)
 
 
 @router.get("/{matrix_id}")

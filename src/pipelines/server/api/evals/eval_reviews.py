@@ -196,7 +196,7 @@ async def list_marks(
     page = await platform.database.read(
         lambda connection: marks_of_org(connection, filters=filters, limit=limit, before_id=before_id)
     )
-    return answer_page(page, lambda mark: mark.as_json())
+    return answer_page(page)
 
 
 @router.get("/{review_id}")

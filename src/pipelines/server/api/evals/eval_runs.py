@@ -93,7 +93,7 @@ async def list_runs(
             connection, filters=filters, limit=limit, before_id=before_id, is_baseline=is_baseline
         )
     )
-    return answer_page(page, lambda run: run)
+    return answer_page(page)
 
 
 @router.get("/{run_id}")

@@ -70,7 +70,7 @@ async def list_scenarios(
             where=marked_scenarios(marked) if marked is not None else None,
         )
     )
-    return answer_page(page, lambda scenario: scenario.as_json())
+    return answer_page(page)
 
 
 @router.get("/scenarios/{scenario_id}")

@@ -72,7 +72,7 @@ async def compare_batches_page(request: Request, visitor: Reader) -> Response:
         given=given,
         offered=_with_chosen(offered, given),
         problems=problems,
-        shown=_comparison_view(compared) if compared is not None else None,
+        shown=_comparison_view(compared.as_json()) if compared is not None else None,
     )
 
 

@@ -31,10 +31,10 @@ async def make_key(request: Request, visitor: Keeper) -> Response:
     form = await form_texts(request)
     body: JsonObject = {"name": form.get("name", ""), "role": form.get("role", "")}
     try:
-        made, secret = await manage_keys.create_key(platform_of(request), visitor.identity, body)
+        made = await manage_keys.create_key(platform_of(request), visitor.identity, body)
     except (Refused, Forbidden) as refused:
         return await _keys(request, visitor, refused=refused, typed=form)
-    return await _keys(request, visitor, made=made.as_json(), secret=secret)
+    return await _keys(request, visitor, made=made.key.as_json(), secret=made.api_key)
 
 
 @router.post("/settings/keys/{key_id}/revoke")

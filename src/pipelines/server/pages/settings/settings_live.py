@@ -65,10 +65,10 @@ async def discover(endpoint_id: EndpointId, request: Request, visitor: Writer) -
     body: JsonObject = {"accept": accept}
     platform = platform_of(request)
     try:
-        found, _ = await manage_endpoints.discover_tools(platform, visitor.org_id, endpoint_id, body)
+        done = await manage_endpoints.discover_tools(platform, visitor.org_id, endpoint_id, body)
     except OdysseyError as error:
         return await _endpoint(request, visitor, endpoint_id, refusal=error.message)
-    endpoint = found.endpoint
+    found, endpoint = done.endpoint, done.endpoint.endpoint
     if endpoint.discovery_error is not None:
         return await _endpoint(request, visitor, endpoint_id)
     drift = f", {found.drifted} of them drifted" if found.drifted else ""
@@ -173,7 +173,7 @@ async def verify(name: Name, request: Request, visitor: Writer) -> Response:
     platform = platform_of(request)
     live_hops: LiveHops = request.app.state.live_hops
     cassette = await manage_cassettes.find_cassette(platform, visitor.org_id, name)
-    report = await verify_cassette(platform, live_hops.ask, visitor.org_id, name, {})
+    report = (await verify_cassette(platform, live_hops.ask, visitor.org_id, name, {})).as_json()
     return await settings_page(
         request, visitor, "settings_verified.html", "cassettes", cassette=cassette, report=report
     )

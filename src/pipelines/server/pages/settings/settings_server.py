@@ -74,7 +74,7 @@ async def server_page(request: Request, visitor: Reader) -> Response:
         slots=slots,
         is_private=settings.is_private,
         public_url=settings.public_url,
-        gateways=platform.model_gateway.as_json(),
+        gateways=[each.as_json() for each in platform.model_gateway.upstreams.values()],
         limits=platform.model_gateway.limits,
     )
 
@@ -83,8 +83,8 @@ async def server_page(request: Request, visitor: Reader) -> Response:
 async def code_part(request: Request, visitor: Reader) -> Response:
     """A separate fragment, because the first request tries out a sandbox."""
     platform = platform_of(request)
-    code = await platform.code_mode.as_json() | await platform.workspaces.as_json()
-    return await part(visitor, "settings_code.html", code=code)
+    code = await platform.code_mode_status()
+    return await part(visitor, "settings_code.html", code=code.as_json())
 
 
 @router.get("/settings/data")
