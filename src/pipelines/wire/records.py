@@ -48,9 +48,11 @@ class Via(NamedTuple):
 
 
 class As(NamedTuple):
-    """What a value holds that is typed less closely, such as stored JSON. Only the schema tells it."""
+    """What a value holds that is typed less closely, such as stored JSON. Only the schema tells it. `Named`
+    is a record of a room that may not be imported here."""
 
     kind: Any
+    or_null: bool = False
 
 
 class Without(NamedTuple):
@@ -130,7 +132,8 @@ def keys_of(record: type) -> Iterator[Key]:
             name = next((note.key for note in notes if isinstance(note, Named)), field.name)
             default = _default(field)
             if Mark.OMITTED in notes and default is None:
-                kind = _given(kind)
+                kind, more = peeled(_given(kind))
+                notes = (*more, *notes)
             yield Key(name, f"self.{field.name}", kind, notes, default)
         for after, key in computed:
             if after == field.name:
@@ -154,7 +157,7 @@ def is_union(kind: Any) -> bool:
 def is_any_json(kind: Any) -> bool:
     """Whether it is `Json`, which names itself and so is known by its members."""
     origins = {get_origin(each) for each in get_args(kind)} if is_union(kind) else set()
-    return kind is Any or kind is object or {list, dict} <= origins
+    return kind in (Any, object, "Json") or {list, dict} <= origins
 
 
 def _computed(record: type) -> Iterator[tuple[str, Key]]:

@@ -6,11 +6,11 @@ They are read from what authors write in `read_scorers.py`; judged in `scoring.p
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.stored import known_fields
-from pipelines.wire.records import Record
+from pipelines.wire.records import Record, one_of
 
 TYPES = (
     "command",
@@ -134,14 +134,16 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ScorerResult(Record):
+class ScorerResult(Record, component=""):
+    """What a scorer said."""
+
     name: str
-    type: str
+    type: Annotated[str, one_of(TYPES)]
     required: bool
     weight: float = 1.0
     status: Status
-    score: float = 0.0  # 0 to 1
-    output: str = ""  # of what was run, cut; never shown to the agent
+    score: Annotated[float, "0 to 1"] = 0.0
+    output: Annotated[str, "of what was run, cut; no agent sees it"] = ""
     reason: str = ""  # in a sentence
 
     @property

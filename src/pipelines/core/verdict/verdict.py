@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Any, TypeAlias, TypedDict
+from typing import Annotated, Any, Literal, TypeAlias, TypedDict
 
 from pipelines.core.text.json_text import JsonObject
-from pipelines.wire.records import As, Hidden, Named, Often, Omitted, Record, Via, one_of, shown
+from pipelines.wire.records import As, Flat, Hidden, Named, Often, Omitted, Record, Via, one_of, shown
 
 GRADER = "embedded"
 #: Part of every verdict. Raise it whenever the same run could now be judged differently.
@@ -132,6 +132,25 @@ class Grader(Record):
     version: str
 
 
+class _Oracle(TypedDict):
+    """Of the task: by which it was judged."""
+
+    version: int
+
+
+class ByOracle(TypedDict, total=False):
+    """What is stored beside a verdict, or beside why there is none."""
+
+    oracle: _Oracle
+    honesty: Annotated[Literal["strict"], "where its words were judged strictly"]
+
+
+class Judged(ByOracle, total=False):
+    """What is stored beside a verdict."""
+
+    model_judge: Annotated[JsonObject, As(Named("ModelJudge")), "where evidence left it open"]
+
+
 class _Scores(TypedDict, total=False):
     """Only what could be scored."""
 
@@ -172,6 +191,10 @@ class Verdict(Record, component="Judgement"):
     @shown(after="grader_version")
     def judged_by(self) -> Annotated[Grader, Named("grader")]:
         return Grader(name=self.grader, version=self.grader_version)
+
+    @shown(after="grader_version")
+    def stored_beside(self) -> Annotated[Flat[JsonObject], As(Judged)]:
+        return {}  # the engine knows it
 
     def score(self, name: str) -> int | None:
         return next((score.value for score in self.scores if score.name == name), None)
@@ -216,6 +239,10 @@ class JudgeError(Record):
     @shown(after="grader_version")
     def judged_by(self) -> Annotated[Grader, Named("grader")]:
         return Grader(name=self.grader, version=self.grader_version)
+
+    @shown(after="grader_version")
+    def stored_beside(self) -> Annotated[Flat[JsonObject], As(ByOracle)]:
+        return {}  # the engine knows it
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> "JudgeError":

@@ -1,5 +1,6 @@
 """Agents, their code and their plans, as they are answered."""
 
+from pipelines.outbound.ping import PingResult
 from pipelines.server.document.parts import (
     BINARY,
     ID,
@@ -115,16 +116,6 @@ SCHEMAS: Schemas = {
         },
     ),
     "AgentPage": page_of("AgentSummary", "agents"),
-    "ConnectionTest": record(
-        "Whether an agent could be sent a run.",
-        {
-            "ok": YES_NO,
-            "http_status": or_null(WHOLE),
-            "latency_ms": NUMBER,
-            "problem": or_null(TEXT),
-            "hint": told(or_null(TEXT), "what to change; an agent that is ok may still get one"),
-        },
-    ),
     "ToolPlan": record(
         "What one tool does in a simulated world.",
         {
@@ -189,6 +180,7 @@ SCHEMAS: Schemas = {
     "PlanCheck": record("What is wrong with plans.", {"ok": YES_NO, "problems": listed(ref("Problem"))}),
 }
 _ZIP = {"application/zip": BINARY}
+RECORDS = (PingResult,)
 OPERATIONS = (
     Operation("create_agent", "POST", "/api/agents", {201: "Agent"}),
     Operation("list_agents", "GET", "/api/agents", {200: "AgentPage"}),
@@ -196,7 +188,7 @@ OPERATIONS = (
     Operation("change_agent", "PUT", "/api/agents/{agent_id}", {200: "Agent"}),
     Operation("delete_agent", "DELETE", "/api/agents/{agent_id}", {204: None}),
     Operation("publish_agent", "POST", "/api/agents/{agent_id}/publish", {200: "Agent"}),
-    Operation("test_connection", "POST", "/api/agents/{agent_id}/test-connection", {200: "ConnectionTest"}),
+    Operation("test_connection", "POST", "/api/agents/{agent_id}/test-connection", {200: PingResult}),
     Operation("upload_agent_code", "PUT", "/api/agents/{agent_id}/code", {200: "Agent"}),
     Operation("download_agent_code", "GET", "/api/agents/{agent_id}/code", {200: _ZIP}),
     Operation("list_plans", "GET", "/api/agents/{agent_id}/plans", {200: "PlanList"}),

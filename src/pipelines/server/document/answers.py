@@ -40,9 +40,9 @@ _ANSWERED = [
     for schema in (answered.values() if isinstance(answered, Mapping) else (answered,))
 ]
 SCHEMAS: JsonObject = {
-    **{name: schema for room in (shared, *_ROOMS) for name, schema in getattr(room, "SCHEMAS", {}).items()},
     **components(answered for answered in _ANSWERED if isinstance(answered, type | Page)),
-    **components(record for room in _ROOMS for record in getattr(room, "RECORDS", ())),
+    **components(record for room in (shared, *_ROOMS) for record in getattr(room, "RECORDS", ())),
+    **{name: schema for room in (shared, *_ROOMS) for name, schema in getattr(room, "SCHEMAS", {}).items()},
 }
 #: Of the parts of the API, in the order of the page.
 TAGS = {

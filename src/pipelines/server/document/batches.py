@@ -1,12 +1,10 @@
 """Batches, as they are answered."""
 
-from pipelines.core.models.honesty_level import LEVELS
-from pipelines.core.results.compare_batches import CHANGES
-from pipelines.core.tools.live_tools import PASSTHROUGH_MODES
-from pipelines.core.verdict.verdict import PendingReason
+from pipelines.core.results.compare_batches import Flip, JudgedRun, PairedTest, Side, TaskPair
+from pipelines.engine.reports.compare_batches import BatchComparison, ComparedBatch
+from pipelines.server.document.derived import properties_of
 from pipelines.server.document.parts import (
     ID,
-    MOMENT,
     NUMBER,
     TEXT,
     WHOLE,
@@ -14,9 +12,7 @@ from pipelines.server.document.parts import (
     Operation,
     Schemas,
     by_name,
-    either,
     listed,
-    one_of,
     or_null,
     page_of,
     record,
@@ -24,35 +20,10 @@ from pipelines.server.document.parts import (
     told,
 )
 from pipelines.server.document.runs import FAILURE_MODE, PENDING_REASON, VERDICT
+from pipelines.storage.runs.batches import Batch, BatchBudget
 
-_BATCH = {
-    "id": ID,
-    "agent_id": ID,
-    "agent_version": ID,
-    "dataset_id": or_null(ID),
-    "repeats": WHOLE,
-    "concurrency": WHOLE,
-    "fault_seed": told(either(WHOLE, {"const": "repeat"}), "what random failure rules draw"),
-    "passthrough": told(one_of(PASSTHROUGH_MODES), "how calls of passthrough tools are answered"),
-    "cassette": told(or_null(TEXT), "what they are recorded on or replayed from"),
-    "honesty": told(one_of(LEVELS), "how strictly words are judged"),
-    "status": one_of(("running", "completed", "cancelled", "budget_exceeded")),
-    "budget": ref("BatchBudget"),
-    "created_at": MOMENT,
-    "ended_at": or_null(MOMENT),
-}
-_NOT_COMPARED = ("budget", "concurrency", "fault_seed", "passthrough", "cassette", "honesty", "ended_at")
-_SIDE = record(
-    "One of the two runs.",
-    {
-        "run_id": ID,
-        "verdict": or_null(VERDICT),
-        "failure_mode": or_null(FAILURE_MODE),
-        "pending_reason": PENDING_REASON,
-    },
-)
+_BATCH = properties_of(Batch)
 SCHEMAS: Schemas = {
-    "Batch": record("Many runs asked for at once.", _BATCH),
     "OpenedBatch": record("A batch that was asked for.", {**_BATCH, "batch_id": ID}),
     "BatchPage": page_of("Batch", "batches"),
     "BatchReport": record(
@@ -62,15 +33,6 @@ SCHEMAS: Schemas = {
             "counts": ref("BatchCounts"),
             "summary": ref("BatchSummary"),
             "costs": told(or_null(ref("Costs")), "null where they were not asked for"),
-        },
-    ),
-    "BatchBudget": record(
-        "What a batch may spend on models that the platform asks, and has.",
-        {
-            "max_cost_usd": told(or_null(NUMBER), "null: no limit"),
-            "max_model_tokens": told(or_null(WHOLE), "null: no limit"),
-            "cost_usd": told(NUMBER, "spent, with what is reserved for questions under way"),
-            "tokens": WHOLE,
         },
     ),
     "BatchCounts": record(
@@ -122,76 +84,6 @@ SCHEMAS: Schemas = {
             "pending_reason": PENDING_REASON,
         },
     ),
-    "ComparedRun": _SIDE,
-    "BatchFlip": record(
-        "A run whose verdict differs: same task, same repeat.",
-        {
-            "task_id": ID,
-            "task_key": TEXT,
-            "repeat_number": WHOLE,
-            "from": ref("ComparedRun"),
-            "to": ref("ComparedRun"),
-            "direction": one_of(("improved", "regressed", "undecided", "lateral")),
-        },
-    ),
-    "BatchComparison": record(
-        "What flipped between two batches.",
-        {
-            "from_batch": ID,
-            "to_batch": ID,
-            "from": ref("ComparedBatch"),
-            "to": ref("ComparedBatch"),
-            "warnings": listed(TEXT),
-            "counts": told(by_name(WHOLE), "tasks by how they changed"),
-            "test": ref("PairedTest"),
-            "tasks": told(listed(ref("ComparedTask")), "failures first; those that pass in both are counted"),
-            "tasks_left_off": WHOLE,
-            "compared": WHOLE,
-            "only_from": WHOLE,
-            "only_to": WHOLE,
-            "flips": listed(ref("BatchFlip")),
-        },
-    ),
-    "ComparedBatch": record(
-        "One of the two batches.",
-        {name: schema for name, schema in _BATCH.items() if name not in _NOT_COMPARED},
-    ),
-    "ComparedSide": record(
-        "A task in one of the two.",
-        {
-            "task_id": ID,
-            "passed": WHOLE,
-            "judged": WHOLE,
-            "failure_modes": listed(FAILURE_MODE),
-            "pending_reasons": listed(one_of(PendingReason)),
-            "run_ids": listed(ID),
-        },
-    ),
-    "ComparedTask": record(
-        "How a task changed.",
-        {
-            "task_key": TEXT,
-            "row_number": WHOLE,
-            "user_instruction": or_null(TEXT),
-            "change": one_of(CHANGES),
-            "is_lost": told(YES_NO, "it passed before, and could not be judged now"),
-            "from": or_null(ref("ComparedSide")),
-            "to": or_null(ref("ComparedSide")),
-            "notes": told(listed(TEXT), "why the two are not held against each other in the test"),
-        },
-    ),
-    "PairedTest": record(
-        "Whether more tasks got worse than chance would have it.",
-        {
-            "name": one_of(("mcnemar", "sign_flip")),
-            "unit": {"const": "task"},
-            "tasks": WHOLE,
-            "worse": WHOLE,
-            "better": WHOLE,
-            "mean_difference": or_null(NUMBER),
-            "p": or_null(NUMBER),
-        },
-    ),
     "ReportContents": record(
         "What a report of a batch would hold.",
         {
@@ -210,14 +102,15 @@ SCHEMAS: Schemas = {
 }
 EVENTS = {"text/event-stream": told(TEXT, "`event: progress` at each change, `event: end` with the last")}
 _EXPORT = {"application/json": ref("BatchExport"), "text/csv": TEXT}
+RECORDS = (Batch, JudgedRun, Flip, BatchComparison, ComparedBatch, Side, TaskPair, PairedTest, BatchBudget)
 OPERATIONS = (
     Operation("list_batches", "GET", "/api/batches", {200: "BatchPage"}),
     Operation("get_batch", "GET", "/api/batches/{batch_id}", {200: "BatchReport"}),
     Operation("watch_batch", "GET", "/api/batches/{batch_id}/events", {200: EVENTS}),
-    Operation("cancel_batch", "POST", "/api/batches/{batch_id}/cancel", {200: "Batch"}),
-    Operation("resume_batch", "POST", "/api/batches/{batch_id}/resume", {202: "Batch"}),
+    Operation("cancel_batch", "POST", "/api/batches/{batch_id}/cancel", {200: Batch}),
+    Operation("resume_batch", "POST", "/api/batches/{batch_id}/resume", {202: Batch}),
     Operation("judge_batch", "POST", "/api/batches/{batch_id}/judge", {200: "BatchRejudged"}),
-    Operation("compare_batches", "GET", "/api/batches/{batch_id}/compare", {200: "BatchComparison"}),
+    Operation("compare_batches", "GET", "/api/batches/{batch_id}/compare", {200: BatchComparison}),
     Operation("export_batch", "GET", "/api/batches/{batch_id}/export", {200: _EXPORT}),
     Operation("get_batch_report", "GET", "/api/batches/{batch_id}/report", {200: {"text/html": TEXT}}),
     Operation(

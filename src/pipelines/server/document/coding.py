@@ -1,6 +1,7 @@
 """Coding scenarios, and what runs of coding tasks changed, as they are answered."""
 
-from pipelines.core.coding.diff import CHANGES
+from pipelines.core.coding.diff import WorkspaceDiff
+from pipelines.core.coding.grading import Grading
 from pipelines.core.coding.scorers import TYPES, Status
 from pipelines.server.document.parts import (
     ANY,
@@ -13,7 +14,6 @@ from pipelines.server.document.parts import (
     YES_NO,
     Operation,
     Schemas,
-    by_name,
     listed,
     one_of,
     or_null,
@@ -23,6 +23,7 @@ from pipelines.server.document.parts import (
     told,
 )
 from pipelines.server.document.runs import FAILURE_MODE, PENDING_REASON, VERDICT
+from pipelines.storage.tasks.coding import StoredCodingScenario
 
 _HEAD = {
     "id": told(TEXT, "what `scenario_ref` of a task may name, as its name"),
@@ -41,19 +42,6 @@ _SIDE = record(
         "failure_mode": or_null(FAILURE_MODE),
         "pending_reason": PENDING_REASON,
     },
-)
-_CHANGED_FILE = record(
-    "A file that was changed.",
-    {
-        "path": TEXT,
-        "change": one_of(CHANGES.values()),
-        "old_mode": told(TEXT, "as git writes it; 000000: no file"),
-        "new_mode": TEXT,
-        "binary": YES_NO,
-        "added": told(WHOLE, "lines"),
-        "removed": WHOLE,
-    },
-    {"old_path": told(TEXT, "of a renamed file")},
 )
 _RESULT = record(
     "What a scorer said.",
@@ -76,37 +64,9 @@ _GRADING = {
     "restored_files": told(listed(TEXT), "put back before anything was run"),
     "tamper_signs": told(listed(TEXT), "what suggests that a grader was to be deceived"),
 }
-_DIFF = record(
-    "What was changed since the baseline.",
-    {
-        "patch": told(TEXT, "as git writes it; bytes that are no UTF-8 are replaced"),
-        "files": listed(_CHANGED_FILE),
-        "ignored_files": told(listed(TEXT), "that .gitignore keeps out of the patch, some of them"),
-        "ignored_total": WHOLE,
-        "truncated": told(YES_NO, "over the limit: cut, and not graded"),
-        "bytes": WHOLE,
-        "added": WHOLE,
-        "removed": WHOLE,
-    },
-)
 SCHEMAS: Schemas = {
-    "CodingScenario": record(
-        "A coding scenario.",
-        {**_HEAD, "scorers": _SCORERS},
-        {
-            "setup_command": TEXT,
-            "setup_instructions": TEXT,
-            "requirements": TEXT,
-            "env_vars": by_name(TEXT),
-            "network": OBJECT,
-            "timeouts": OBJECT,
-            "test_files": by_name(TEXT),
-        },
-    ),
     "CodingScenarioHead": record("A coding scenario in short.", {**_HEAD, "scorers": _SCORERS}),
     "CodingScenarioPage": page_of("CodingScenarioHead", "coding scenarios"),
-    "WorkspaceDiff": _DIFF,
-    "Grading": record("What scorers said of a change.", _GRADING),
     "GradedChange": record("What scorers said of a change.", {**_GRADING, "diff": ref("WorkspaceDiff")}),
     "CodingRun": record(
         "What a run of a coding task changed, and how that was graded.",
@@ -134,11 +94,12 @@ SCHEMAS: Schemas = {
     ),
 }
 _ONE = "/api/coding-scenarios/{ref}"
+RECORDS = (WorkspaceDiff, StoredCodingScenario, Grading)
 OPERATIONS = (
-    Operation("create_coding_scenario", "POST", "/api/coding-scenarios", {201: "CodingScenario"}),
+    Operation("create_coding_scenario", "POST", "/api/coding-scenarios", {201: StoredCodingScenario}),
     Operation("list_coding_scenarios", "GET", "/api/coding-scenarios", {200: "CodingScenarioPage"}),
-    Operation("get_coding_scenario", "GET", _ONE, {200: "CodingScenario"}),
-    Operation("replace_coding_scenario", "PUT", _ONE, {200: "CodingScenario"}),
+    Operation("get_coding_scenario", "GET", _ONE, {200: StoredCodingScenario}),
+    Operation("replace_coding_scenario", "PUT", _ONE, {200: StoredCodingScenario}),
     Operation("delete_coding_scenario", "DELETE", _ONE, {204: None}),
     Operation("grade_coding_scenario", "POST", f"{_ONE}/grade", {200: "GradedChange"}),
     Operation("get_run_coding", "GET", "/api/runs/{run_id}/coding", {200: "CodingRun"}),

@@ -1,9 +1,9 @@
 """Datasets and tasks, as they are answered."""
 
-from pipelines.core.models.honesty_level import LEVELS
 from pipelines.core.simulation.rules.findings import FindingKind
 from pipelines.core.task_files.read_tasks import COLUMNS
 from pipelines.core.tasks.oracle_axes import ORACLE_AXES
+from pipelines.server.document.derived import properties_of
 from pipelines.server.document.parts import (
     ANY,
     ID,
@@ -23,17 +23,10 @@ from pipelines.server.document.parts import (
     ref,
     told,
 )
+from pipelines.storage.agents.authored_rules import AuthoredRule
+from pipelines.storage.tasks.datasets import Dataset
 
-_DATASET = {
-    "id": ID,
-    "name": TEXT,
-    "agent_id": told(or_null(ID), "whose tools the rows were checked against"),
-    "task_count": WHOLE,
-    "models": told(OBJECT, "asked for its runs, by purpose"),
-    "honesty": told(or_null(one_of(LEVELS)), "how strictly words are judged; null: as the agent says"),
-    "content_hash": told(or_null(TEXT), "of all its tasks in order; null while it is worked out"),
-    "created_at": MOMENT,
-}
+_DATASET = properties_of(Dataset)
 _TASK = {
     "id": ID,
     "dataset_id": ID,
@@ -98,7 +91,6 @@ _FINDING = {
     "sentence": told(TEXT, "of the rule that it is about"),
 }
 SCHEMAS: Schemas = {
-    "Dataset": record("A dataset.", _DATASET),
     "DatasetPage": page_of("Dataset", "datasets"),
     "Upload": record(
         "A dataset after an upload: the tasks that were added, and what its author should look at.",
@@ -151,34 +143,6 @@ SCHEMAS: Schemas = {
             "texts_not_read": told(WHOLE, "how many of the texts there was no time for"),
         },
     ),
-    "AuthoredRule": record(
-        "What a model made of a sentence.",
-        {
-            "id": ID,
-            "dataset_id": ID,
-            "sentence": TEXT,
-            "rules": told(listed(OBJECT), "in the forms of reference/behavior.md"),
-            "left_out": told(or_null(TEXT), "why there are none, as the model says it"),
-            "tried": record(
-                "On records of a task's world, with the rule and without it.",
-                {
-                    "calls": WHOLE,
-                    "differ": told(WHOLE, "answered otherwise with it"),
-                    "refused": told(WHOLE, "refused with it alone"),
-                    "problem": told(or_null(TEXT), "why it cannot be accepted"),
-                    "warning": told(or_null(TEXT), "what to know before it is accepted"),
-                    "read_as": told(listed(TEXT), "its rules as canonical sentences"),
-                    "examples": _EXAMPLES,
-                },
-            ),
-            "status": one_of(("proposed", "refused", "accepted", "rejected", "withdrawn")),
-            "model": TEXT,
-            "exchange_id": told(or_null(ID), "with the model"),
-            "decided_by": or_null(TEXT),
-            "decided_at": or_null(MOMENT),
-            "created_at": MOMENT,
-        },
-    ),
     "AuthoredRulePage": page_of("AuthoredRule", "proposed and decided rules"),
     "TaskSummary": record(
         "A task in a list.",
@@ -198,10 +162,11 @@ SCHEMAS: Schemas = {
     ),
 }
 _EXPORT = {"text/csv": TEXT, "application/json": ref("DatasetExport")}
+RECORDS = (Dataset, AuthoredRule)
 OPERATIONS = (
     Operation("create_dataset", "POST", "/api/datasets", {201: "Upload", 200: "Upload"}),
     Operation("list_datasets", "GET", "/api/datasets", {200: "DatasetPage"}),
-    Operation("get_dataset", "GET", "/api/datasets/{dataset_id}", {200: "Dataset"}),
+    Operation("get_dataset", "GET", "/api/datasets/{dataset_id}", {200: Dataset}),
     Operation("list_tasks", "GET", "/api/datasets/{dataset_id}/tasks", {200: "TaskPage"}),
     Operation("append_tasks", "POST", "/api/datasets/{dataset_id}/tasks", {201: "Upload"}),
     Operation("export_dataset", "GET", "/api/datasets/{dataset_id}/export", {200: _EXPORT}),
@@ -211,13 +176,13 @@ OPERATIONS = (
     Operation("list_rules", "GET", "/api/datasets/{dataset_id}/rules", {200: "AuthoredRulePage"}),
     Operation("propose_rules", "POST", "/api/datasets/{dataset_id}/rules/propose", {201: "AuthoredRulePage"}),
     Operation(
-        "accept_rule", "POST", "/api/datasets/{dataset_id}/rules/{rule_id}/accept", {200: "AuthoredRule"}
+        "accept_rule", "POST", "/api/datasets/{dataset_id}/rules/{rule_id}/accept", {200: AuthoredRule}
     ),
     Operation(
-        "reject_rule", "POST", "/api/datasets/{dataset_id}/rules/{rule_id}/reject", {200: "AuthoredRule"}
+        "reject_rule", "POST", "/api/datasets/{dataset_id}/rules/{rule_id}/reject", {200: AuthoredRule}
     ),
     Operation("get_task", "GET", "/api/tasks/{task_id}", {200: "Task"}),
-    Operation("set_dataset_honesty", "PUT", "/api/datasets/{dataset_id}/honesty", {200: "Dataset"}),
+    Operation("set_dataset_honesty", "PUT", "/api/datasets/{dataset_id}/honesty", {200: Dataset}),
     Operation("correct_oracle", "PUT", "/api/tasks/{task_id}/oracle", {200: "CorrectedTask"}),
     Operation("list_oracles", "GET", "/api/tasks/{task_id}/oracles", {200: "OraclePage"}),
 )

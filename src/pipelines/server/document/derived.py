@@ -61,6 +61,11 @@ def components(records: Iterable[type | Page]) -> dict[str, JsonObject]:
     return made
 
 
+def properties_of(record: type) -> dict[str, JsonObject]:
+    """Of a record that stands in a larger answer."""
+    return {name: schema for name, schema, _ in _keys(record, {})}
+
+
 def schema_of(answered: type | Page | str | JsonObject) -> JsonObject:
     """A reference to the schema of a record or of a page of records; a schema stays as it is."""
     if isinstance(answered, dict):
@@ -84,8 +89,8 @@ def _schema(kind: Any, notes: Sequence[Any], made: dict[str, JsonObject]) -> Jso
 def _bare(kind: Any, notes: Sequence[Any], made: dict[str, JsonObject]) -> JsonObject:
     for note in notes:
         if isinstance(note, As):
-            named = isinstance(note.kind, Named)  # a record of a room that the field's may not import
-            return or_null(ref(note.kind.key)) if named else _of(note.kind, made)
+            schema = ref(note.kind.key) if isinstance(note.kind, Named) else _of(note.kind, made)
+            return or_null(schema) if note.or_null else schema
     for note in notes:
         if isinstance(note, Via):
             is_type = isinstance(note.change, type)

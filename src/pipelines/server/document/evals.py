@@ -1,5 +1,7 @@
 """The eval library: scenarios, variations, eval runs and drafts, as they are answered."""
 
+from pipelines.core.evals.scoring.observed import Observed
+from pipelines.server.document.derived import properties_of
 from pipelines.server.document.parts import (
     ANY,
     ID,
@@ -21,6 +23,8 @@ from pipelines.server.document.parts import (
     told,
 )
 from pipelines.server.document.runs import ERROR_CLASS, FAILURE_MODE, RUN, RUN_STATUS, VERDICT
+from pipelines.storage.evals.drafts import DraftHead, StoredDraft
+from pipelines.storage.evals.eval_scenarios import StoredScenario
 
 RISK = one_of(("low", "medium", "high", "critical"))
 DELIVERY = one_of(("system", "user", "tool_result"))
@@ -78,33 +82,8 @@ _LISTED = {
     "ended_at": or_null(MOMENT),
 }
 _OF_RUN = ("final_response", "metadata", "judge_error", "error_json", "soft_warnings", "simulated_now")
-_DRAFT = {
-    "id": TEXT,
-    "kind": one_of(("recurring", "decision_point", "edge_case")),
-    "skill": TEXT,
-    "name": TEXT,
-    "status": one_of(("draft", "adopted", "dismissed")),
-    "confidence": NUMBER,
-    "support": record("k of n uses.", {"k": WHOLE, "n": WHOLE}),
-    "scenario_id": told(or_null(TEXT), "what it became"),
-    "created_at": MOMENT,
-    "updated_at": MOMENT,
-}
-_WHOLE_DRAFT = {
-    **_DRAFT,
-    "uses": WHOLE,
-    "errors": WHOLE,
-    "shape": told(by_name(OBJECT), "of the inputs, by JSON Pointer"),
-    "outcomes": listed(
-        record("How often it ended so.", {"outcome": OBJECT, "count": WHOLE, "share": NUMBER})
-    ),
-    "source_spans": listed(record("A span.", {"trace_id": TEXT, "span_id": TEXT})),
-    "source_span_count": WHOLE,
-    "scenario": told(OBJECT, "as `POST /api/v1/eval/scenarios` takes it"),
-    "notes": listed(TEXT),
-}
+_WHOLE_DRAFT = properties_of(StoredDraft)
 SCHEMAS: Schemas = {
-    "Scenario": record("A scenario at one of its versions.", _SCENARIO, _MORE),
     "ScenarioPage": page_of("Scenario", "scenarios"),
     "WholeScenario": record(
         "A scenario with the versions it had and what reviewers decided about it.",
@@ -166,7 +145,6 @@ SCHEMAS: Schemas = {
         },
         {"task_id": ID, "version": or_null(ID), "text_hash": or_null(TEXT)},
     ),
-    "Observed": record("What the agent did.", {"output_class": TEXT, "value": ANY, "notes": listed(TEXT)}),
     "Match": record(
         "Whether an output holds what was expected.",
         {
@@ -197,9 +175,7 @@ SCHEMAS: Schemas = {
             "baselines": listed(ID),
         },
     ),
-    "DraftSummary": record("A draft in a list.", _DRAFT),
     "DraftPage": page_of("DraftSummary", "drafts"),
-    "Draft": record("A scenario that telemetry suggests.", _WHOLE_DRAFT),
     "FoundDraft": record("A draft, and whether this look found it.", {**_WHOLE_DRAFT, "is_new": YES_NO}),
     "Drafting": record(
         "What a look at telemetry found, and what it went through.",
@@ -224,11 +200,12 @@ SCHEMAS: Schemas = {
     ),
 }
 _EVAL = "/api/v1/eval"
+RECORDS = (DraftHead, StoredScenario, Observed, StoredDraft)
 OPERATIONS = (
-    Operation("create_scenario", "POST", f"{_EVAL}/scenarios", {201: "Scenario"}),
+    Operation("create_scenario", "POST", f"{_EVAL}/scenarios", {201: StoredScenario}),
     Operation("list_scenarios", "GET", f"{_EVAL}/scenarios", {200: "ScenarioPage"}),
     Operation("get_scenario", "GET", _EVAL + "/scenarios/{scenario_id}", {200: "WholeScenario"}),
-    Operation("change_scenario", "PUT", _EVAL + "/scenarios/{scenario_id}", {200: "Scenario"}),
+    Operation("change_scenario", "PUT", _EVAL + "/scenarios/{scenario_id}", {200: StoredScenario}),
     Operation("delete_scenario", "DELETE", _EVAL + "/scenarios/{scenario_id}", {204: None}),
     Operation("list_variations", "GET", f"{_EVAL}/variations", {200: "VariationPage"}),
     Operation("create_variation", "POST", f"{_EVAL}/variations", {201: "Variation"}),
@@ -238,7 +215,7 @@ OPERATIONS = (
     Operation("get_eval_run", "GET", _EVAL + "/runs/{run_id}", {200: "EvalRun"}),
     Operation("draft_scenarios", "POST", f"{_EVAL}/scenarios/auto-generate", {200: "Drafting"}),
     Operation("list_drafts", "GET", f"{_EVAL}/drafts", {200: "DraftPage"}),
-    Operation("get_draft", "GET", _EVAL + "/drafts/{draft_id}", {200: "Draft"}),
+    Operation("get_draft", "GET", _EVAL + "/drafts/{draft_id}", {200: StoredDraft}),
     Operation("adopt_draft", "POST", _EVAL + "/drafts/{draft_id}/adopt", {201: "AdoptedScenario"}),
-    Operation("dismiss_draft", "POST", _EVAL + "/drafts/{draft_id}/dismiss", {200: "Draft"}),
+    Operation("dismiss_draft", "POST", _EVAL + "/drafts/{draft_id}/dismiss", {200: StoredDraft}),
 )

@@ -1,10 +1,9 @@
 """Judge models: what they said of runs, and how far they can be believed, as it is answered."""
 
 from pipelines.core.text.json_text import JsonObject
-from pipelines.core.verdict.model_judge.model_verdict import CriterionStatus
+from pipelines.core.verdict.model_judge.model_verdict import CriterionAnswer
 from pipelines.server.document.parts import (
     ID,
-    MOMENT,
     NUMBER,
     TEXT,
     WHOLE,
@@ -19,6 +18,7 @@ from pipelines.server.document.parts import (
     told,
 )
 from pipelines.server.document.runs import FAILURE_MODE, VERDICT
+from pipelines.storage.runs.model_judgements import StoredJudgement
 
 _JUDGE = {
     "judge": told(TEXT, "`model@prompt version`"),
@@ -47,16 +47,6 @@ _CALIBRATION = {
 }
 _SAID = {"verdict": VERDICT, "failure_mode": or_null(FAILURE_MODE)}
 SCHEMAS: Schemas = {
-    "CriterionAnswer": record(
-        "What a judge model says of one criterion.",
-        {
-            "criterion": told(TEXT, "such as task_completion, claims/PHRASE, constraint/ID, rubric/ID"),
-            "reasoning": TEXT,
-            "status": one_of(CriterionStatus),
-            "score": told(or_null(WHOLE), "1 to 5"),
-            "evidence": told(listed(WHOLE), "rows of the trace"),
-        },
-    ),
     "ModelJudge": record(
         "The model behind a verdict; or, without criteria, why it gave none.",
         {"model": TEXT, "prompt_version": TEXT, "exchange_id": or_null(ID)},
@@ -70,27 +60,6 @@ SCHEMAS: Schemas = {
             "cost_usd": or_null(NUMBER),
             "failure": TEXT,
             "problem": TEXT,
-        },
-    ),
-    "ModelJudgement": record(
-        "One reading of a run by a judge model. All of them are kept.",
-        {
-            "id": ID,
-            "run_id": ID,
-            "status": one_of(("wanted", "judged", "failed")),
-            "model": TEXT,
-            "prompt_version": TEXT,
-            "verdict": or_null(VERDICT),
-            "failure_mode": or_null(FAILURE_MODE),
-            "failure": or_null(TEXT),
-            "problem": or_null(TEXT),
-            "exchange_id": or_null(ID),
-            "tokens": or_null(WHOLE),
-            "cost_usd": or_null(NUMBER),
-            "is_taken": told(YES_NO, "it became the run's verdict; else it stands beside it"),
-            "created_at": MOMENT,
-            "ended_at": or_null(MOMENT),
-            "judgement": or_null(ref("Judgement")),
         },
     ),
     "JudgeRate": record(
@@ -139,6 +108,7 @@ SCHEMAS: Schemas = {
         },
     ),
 }
+RECORDS = (CriterionAnswer, StoredJudgement)
 OPERATIONS = (
     Operation("get_judge_calibration", "GET", "/api/judges/calibration", {200: "JudgeCalibrations"}),
     Operation("list_batch_judges", "GET", "/api/batches/{batch_id}/judges", {200: "BatchJudges"}),

@@ -1,5 +1,6 @@
 """Matrices: reports, heatmaps, comparisons and summaries, as they are answered."""
 
+from pipelines.core.evals.matrix.cell_record import MatchChange, Rate
 from pipelines.core.text.json_text import JsonObject
 from pipelines.server.document.batches import EVENTS
 from pipelines.server.document.evals import DELIVERY, RISK
@@ -160,12 +161,6 @@ SCHEMAS: Schemas = {
                 },
             ),
         },
-    ),
-    "MatchRate": record(
-        "k of n with its interval.", {"k": WHOLE, "n": WHOLE, "rate": or_null(NUMBER), "interval": INTERVAL}
-    ),
-    "MatchChange": record(
-        "A difference of rates.", {"difference": NUMBER, "interval": INTERVAL, "p": NUMBER}
     ),
     "MatrixBaseline": record(
         "Runs without a variation.",
@@ -340,6 +335,7 @@ _HEATMAP = {
 }
 _MATRICES = "/api/v1/eval/matrix"
 _ONE = _MATRICES + "/{matrix_id}"
+RECORDS = (Rate, MatchChange)
 OPERATIONS = (
     Operation("create_matrix", "POST", _MATRICES, {202: "OpenedMatrix"}),
     Operation("list_matrices", "GET", _MATRICES, {200: "MatrixPage"}),

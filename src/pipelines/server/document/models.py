@@ -1,9 +1,10 @@
 """Models that the platform asks, and what they cost, as it is answered."""
 
 from pipelines.core.models.model_question import Failure, Purpose
+from pipelines.core.results.run_estimate import RunEstimate
+from pipelines.server.document.derived import properties_of
 from pipelines.server.document.parts import (
     ID,
-    MOMENT,
     NUMBER,
     OBJECT,
     TEXT,
@@ -19,29 +20,9 @@ from pipelines.server.document.parts import (
     ref,
     told,
 )
-from pipelines.storage.runs.model_exchanges import ANSWERED, ASKED, FAILED, REPLAYED
+from pipelines.storage.runs.model_exchanges import Exchange
 
-_EXCHANGE = {
-    "id": ID,
-    "run_id": or_null(ID),
-    "batch_id": told(or_null(ID), "whose budget pays for it"),
-    "subject": told(or_null(TEXT), "what it was asked for, where that is no run"),
-    "purpose": one_of(Purpose),
-    "model": TEXT,
-    "prompt_version": told(TEXT, "names the text of the instructions"),
-    "status": told(
-        one_of((ASKED, ANSWERED, FAILED, REPLAYED)), "replayed: answered before, and not sent again"
-    ),
-    "failure": told(or_null(one_of(Failure)), "why there is no answer"),
-    "problem": told(or_null(TEXT), "what was wrong with the answer, or why there is none"),
-    "replay_of": told(or_null(ID), "the exchange whose answer it got"),
-    "requests": told(WHOLE, "sent for it, retries included"),
-    "input_tokens": or_null(WHOLE),
-    "output_tokens": or_null(WHOLE),
-    "cost_usd": told(or_null(NUMBER), "null: nobody knows"),
-    "latency_ms": or_null(WHOLE),
-    "created_at": MOMENT,
-}
+_EXCHANGE = properties_of(Exchange)
 _AGENT_COST = record(
     "What the agent itself cost, by its metadata.",
     {"cost_usd": or_null(NUMBER)},
@@ -81,7 +62,6 @@ SCHEMAS: Schemas = {
             "exchange_id": or_null(ID),
         },
     ),
-    "Exchange": record("A question to a model, without its texts.", _EXCHANGE),
     "ExchangePage": page_of("Exchange", "exchanges"),
     "WholeExchange": record(
         "A question to a model and what came of it.",
@@ -110,28 +90,13 @@ SCHEMAS: Schemas = {
             "total_usd": told(or_null(NUMBER), "of what is known"),
         },
     ),
-    "RunEstimate": record(
-        "What a batch would take, by what the agent's latest runs took.",
-        {
-            "runs": WHOLE,
-            "at_once": WHOLE,
-            "time": record(
-                "How long.",
-                {"from_runs": WHOLE, "run_ms": or_null(NUMBER), "total_ms": or_null(NUMBER)},
-            ),
-            "agent": record("Of the agent.", {"from_runs": WHOLE, "cost_usd": or_null(NUMBER)}),
-            "models": record(
-                "Of the models that the platform asks.",
-                {"from_runs": WHOLE, "cost_usd": or_null(NUMBER), "tokens": or_null(WHOLE)},
-            ),
-        },
-    ),
 }
+RECORDS = (Exchange, RunEstimate)
 OPERATIONS = (
     Operation("get_models", "GET", "/api/models", {200: "Models"}),
     Operation("test_model", "POST", "/api/models/test", {200: "ModelTest"}),
     Operation("list_run_exchanges", "GET", "/api/runs/{run_id}/exchanges", {200: "ExchangePage"}),
     Operation("get_exchange", "GET", "/api/model-exchanges/{exchange_id}", {200: "WholeExchange"}),
-    Operation("estimate_runs", "GET", "/api/runs/estimate", {200: "RunEstimate"}),
+    Operation("estimate_runs", "GET", "/api/runs/estimate", {200: RunEstimate}),
     Operation("name_dataset_models", "PUT", "/api/datasets/{dataset_id}/models", {200: "Dataset"}),
 )

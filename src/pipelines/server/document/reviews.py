@@ -1,6 +1,7 @@
 """Reviews: questions to people, their answers and what these did, as they are answered."""
 
-from pipelines.core.evals.reviews.review import ReviewKind, ReviewStatus, Verdict
+from pipelines.core.evals.reviews.review import Claim, ReviewKind, ReviewStatus, Verdict
+from pipelines.core.evals.reviews.review_requests import ReviewSettings
 from pipelines.server.document.evals import RISK
 from pipelines.server.document.matrices import INTERVAL
 from pipelines.server.document.parts import (
@@ -22,7 +23,8 @@ from pipelines.server.document.parts import (
     ref,
     told,
 )
-from pipelines.storage.evals.review_marks import MarkKind
+from pipelines.storage.evals.review_marks import Mark
+from pipelines.storage.evals.reviews import StoredVerdict
 
 _VERDICT = one_of(Verdict)
 _REVIEW = {
@@ -83,11 +85,6 @@ SCHEMAS: Schemas = {
         {**_REVIEW, **{name: _EVIDENCE[name] for name in ("evidence", "marks", "history")}},
         {**_SOMETIMES, "scenario": _EVIDENCE["scenario"]},
     ),
-    "ReviewClaim": record("Somebody is looking at it.", {"by": TEXT, "until": MOMENT, "seconds_left": WHOLE}),
-    "ReviewVerdict": record(
-        "What a person said.",
-        {"reviewer": TEXT, "verdict": _VERDICT, "note": TEXT, "labels": listed(TEXT), "given_at": MOMENT},
-    ),
     "ReviewEvent": record(
         "Something that happened to it.",
         {"at": MOMENT, "reviewer": or_null(TEXT), "event": TEXT},
@@ -113,33 +110,6 @@ SCHEMAS: Schemas = {
             "status": TEXT,
             "final_response": or_null(TEXT),
             "observed": or_null(ref("Observed")),
-        },
-    ),
-    "Mark": record(
-        "What a verdict did.",
-        {
-            "kind": one_of(MarkKind),
-            "scenario_id": TEXT,
-            "scenario_version": ID,
-            "variation": or_null(TEXT),
-            "note": TEXT,
-            "review_id": TEXT,
-            "by": TEXT,
-            "created_at": MOMENT,
-        },
-        {
-            "tag": TEXT,
-            "reason": TEXT,
-            "expectation": TEXT,
-            "expected_behavior": OBJECT,
-            "instead_of": TEXT,
-            "matrix_id": TEXT,
-            "run_id": ID,
-            "is_queued": YES_NO,
-            "is_answered": YES_NO,
-            "runs": WHOLE,
-            "refused": TEXT,
-            "queued_matrix_id": TEXT,
         },
     ),
     "MarkPage": page_of("Mark", "marks"),
@@ -188,20 +158,18 @@ SCHEMAS: Schemas = {
             "note": or_null(TEXT),
         },
     ),
-    "ReviewSettings": record(
-        "What reviews are opened with.", {"reviewers_wanted": WHOLE, "blind": YES_NO, "audit_share": NUMBER}
-    ),
 }
 _REVIEWS = "/api/v1/eval/reviews"
 _ONE = _REVIEWS + "/{review_id}"
+RECORDS = (Claim, StoredVerdict, Mark, ReviewSettings)
 OPERATIONS = (
     Operation("list_reviews", "GET", _REVIEWS, {200: "ReviewPage"}),
     Operation("open_review", "POST", _REVIEWS, {201: "Review", 200: "Review"}),
     Operation("act_on_reviews", "POST", f"{_REVIEWS}/bulk", {200: "BulkResults"}),
     Operation("get_review_progress", "GET", f"{_REVIEWS}/progress", {200: "ReviewProgress"}),
     Operation("get_review_agreement", "GET", f"{_REVIEWS}/agreement", {200: "ReviewAgreement"}),
-    Operation("get_review_settings", "GET", f"{_REVIEWS}/settings", {200: "ReviewSettings"}),
-    Operation("change_review_settings", "PUT", f"{_REVIEWS}/settings", {200: "ReviewSettings"}),
+    Operation("get_review_settings", "GET", f"{_REVIEWS}/settings", {200: ReviewSettings}),
+    Operation("change_review_settings", "PUT", f"{_REVIEWS}/settings", {200: ReviewSettings}),
     Operation("list_marks", "GET", f"{_REVIEWS}/marks", {200: "MarkPage"}),
     Operation("get_review", "GET", _ONE, {200: "WholeReview"}),
     Operation("claim_review", "POST", f"{_ONE}/claim", {200: "Review"}),

@@ -1,8 +1,19 @@
 """Runs: verdicts, traces and ledgers, as they are answered."""
 
-from pipelines.core.models.honesty_level import STRICT
-from pipelines.core.tools.live_tools import PASSTHROUGH_MODES
-from pipelines.core.verdict.verdict import FailureMode, Outcome, PendingReason, ScoreName, Status
+from pipelines.core.agents.transcript import Message, TranscriptCall
+from pipelines.core.verdict.verdict import (
+    FailureMode,
+    Finding,
+    Grader,
+    JudgeError,
+    Outcome,
+    PendingReason,
+    ScoreNote,
+    UnverifiedClaim,
+    Verdict,
+)
+from pipelines.outbound.dispatch_outcome import DispatchFailed
+from pipelines.server.document.derived import properties_of
 from pipelines.server.document.parts import (
     ANY,
     ID,
@@ -14,7 +25,6 @@ from pipelines.server.document.parts import (
     Operation,
     Schemas,
     by_name,
-    either,
     listed,
     one_of,
     or_null,
@@ -23,6 +33,7 @@ from pipelines.server.document.parts import (
     ref,
     told,
 )
+from pipelines.storage.runs.runs import ListedRun
 from pipelines.wire.envelope import ErrorClass
 from pipelines.wire.names import MODEL_CALL, RunStatus, Source, TraceEventType
 
@@ -33,69 +44,20 @@ FAILURE_MODE = one_of(FailureMode)
 PENDING_REASON = told(
     or_null(one_of(PendingReason)), "of PENDING; null of any other, and of graders before version 20"
 )
-_SHORT = {
-    "id": ID,
-    "agent_id": ID,
-    "agent_version": ID,
-    "task_id": ID,
-    "dataset_id": ID,
-    "batch_id": or_null(ID),
-    "repeat_number": WHOLE,
-    "retried": told(YES_NO, "a later attempt took its place"),
-    "mode": told(TEXT, "dispatch, manual, recorded"),
-    "status": RUN_STATUS,
-    "run_token_jti": told(TEXT, "the public name of its token"),
-    "simulated_now": told(or_null(MOMENT), "its today; null until it starts"),
-    "fault_seed": WHOLE,
-    "passthrough": told(one_of(PASSTHROUGH_MODES), "how calls of passthrough tools are answered"),
-    "cassette": told(or_null(TEXT), "what they are recorded on or replayed from"),
-    "final_response": or_null(TEXT),
-    "error_class": or_null(ERROR_CLASS),
-    "verdict": or_null(VERDICT),
-    "failure_mode": or_null(FAILURE_MODE),
-    "pending_reason": PENDING_REASON,
-    "unverified": told(
-        or_null(WHOLE),
-        "how many statements of the answer the run neither proves nor contradicts: judgement.unverified",
-    ),
-    "judge_error": or_null(TEXT),
-    "human_verdict": told(or_null(TEXT), "a person's; it stands beside the machine's"),
-    "created_at": MOMENT,
-    "started_at": or_null(MOMENT),
-    "dispatched_at": or_null(MOMENT),
-    "ended_at": or_null(MOMENT),
-    "expires_at": or_null(MOMENT),
-}
+_NOT_LISTED = ("messages", "metadata", "conversation", "error_json", "soft_warnings", "judgement")
 _ASKED = {
     "row_number": told(or_null(WHOLE), "of its task in the dataset"),
     "user_instruction": told(or_null(TEXT), "its first 500 characters; null where the task is gone"),
     "task_key": told(or_null(TEXT), "what its task is known by over uploads"),
 }
-RUN = {
-    **_SHORT,
-    "messages": told(or_null(listed(ref("Message"))), "the transcript, as the agent told it"),
-    "metadata": or_null(OBJECT),
-    "conversation": told(or_null(OBJECT), "who played the user, and whose word ended it"),
-    "error_json": or_null(ref("RunError")),
-    "soft_warnings": told(listed(TEXT), "what a reader of the verdict should know"),
-    "judgement": or_null(either(ref("Judgement"), ref("JudgeError"))),
-}
+RUN = properties_of(ListedRun)
+_SHORT = {name: RUN[name] for name in RUN if name not in _NOT_LISTED}
 _GIVEN = {
-    "verdict": or_null(VERDICT),
-    "failure_mode": or_null(FAILURE_MODE),
-    "pending_reason": PENDING_REASON,
-    "judgement": or_null(either(ref("Judgement"), ref("JudgeError"))),
-    "judge_error": or_null(TEXT),
+    name: RUN[name] for name in ("verdict", "failure_mode", "pending_reason", "judgement", "judge_error")
 }
-_BY_ORACLE = {
-    "oracle": record("Of the task: by which it was judged.", {"version": WHOLE}),
-    "honesty": told({"const": STRICT}, "where its words were judged strictly"),
-}
-_SCORES = {str(name): told(WHOLE, "1 to 5") for name in ScoreName}
 SCHEMAS: Schemas = {
     "RunSummary": record("A run in a list; its response is cut at 500 characters.", {**_SHORT, **_ASKED}),
     "RunPage": page_of("RunSummary", "runs"),
-    "Run": record("A run.", RUN),
     "WholeRun": record(
         "A run with the seed it was given and the counts of its calls.",
         {
@@ -156,31 +118,6 @@ SCHEMAS: Schemas = {
         "A run to be driven by hand; the token is shown here and nowhere else.",
         {**RUN, "odyssey_proxy_url": TEXT, "run_token": TEXT},
     ),
-    "Message": record(
-        "A message of a transcript.",
-        {"role": TEXT},
-        {
-            "content": told(ANY, "text, or a list of parts"),
-            "tool_calls": listed(ref("MadeCall")),
-            "tool_call_id": TEXT,
-            "thinking": told(listed(OBJECT), "reasoning blocks, as they came"),
-        },
-    ),
-    "MadeCall": record(
-        "A tool call as the agent tells it.",
-        {"id": TEXT, "name": TEXT, "arguments": told(ANY, "an object, or text where a model wrote none")},
-    ),
-    "RunError": record(
-        "Why a run failed.",
-        {"detail": TEXT},
-        {
-            "http_status": told(or_null(WHOLE), "what the agent answered with"),
-            "reached": told(TEXT, "whether the agent may have acted: yes, no, maybe"),
-            "hint": TEXT,
-            "is_empty": YES_NO,
-            "traceback": told(TEXT, "of a code agent"),
-        },
-    ),
     "CallCounts": record(
         "The tool calls of a run, counted.",
         {
@@ -189,46 +126,6 @@ SCHEMAS: Schemas = {
             "validation_failures": WHOLE,
             "regenerated": WHOLE,
         },
-    ),
-    "Grader": record("Who judged, and in which version.", {"name": TEXT, "version": TEXT}),
-    "Finding": record(
-        "One thing that was looked into, and what came of it.",
-        {
-            "check": TEXT,
-            "status": one_of(Status),
-            "says": TEXT,
-            "evidence": told(listed(WHOLE), "rows of the trace"),
-        },
-        {"failure_mode": FAILURE_MODE, "pending_reason": one_of(PendingReason)},
-    ),
-    "Unverified": record(
-        "A statement of the answer that the run neither proves nor contradicts. A note: it decides nothing.",
-        {"phrase": told(TEXT, "as the agent wrote it"), "why": TEXT, "turn": told(WHOLE, "1 is the first")},
-    ),
-    "ScoreNote": record("Why a score is what it is.", {"says": TEXT, "evidence": listed(WHOLE)}),
-    "Judgement": record(
-        "What a run proves.",
-        {
-            "verdict": VERDICT,
-            "failure_mode": or_null(FAILURE_MODE),
-            "reasoning": TEXT,
-            "scores": record("Only what could be scored.", {}, _SCORES),
-            "score_notes": by_name(ref("ScoreNote")),
-            "findings": listed(ref("Finding")),
-            "evidence": listed(WHOLE),
-            "grader": ref("Grader"),
-        },
-        {
-            "pending_reason": PENDING_REASON,
-            "unverified": told(listed(ref("Unverified")), "beside the verdict; absent before version 20"),
-            **_BY_ORACLE,
-            "model_judge": told(ref("ModelJudge"), "where evidence left it open"),
-        },
-    ),
-    "JudgeError": record(
-        "Why there is no verdict.",
-        {"step": TEXT, "message": TEXT, "details": listed(OBJECT), "grader": ref("Grader")},
-        _BY_ORACLE,
     ),
     "Validation": record(
         "How a simulated reply was checked.",
@@ -287,14 +184,26 @@ SCHEMAS: Schemas = {
     ),
 }
 _EXPORT = {"application/json": told(OBJECT, "a WholeRun with its trace and output, or a trajectory in ATIF")}
+RECORDS = (
+    DispatchFailed,
+    Grader,
+    Finding,
+    UnverifiedClaim,
+    ScoreNote,
+    ListedRun,
+    Message,
+    TranscriptCall,
+    Verdict,
+    JudgeError,
+)
 OPERATIONS = (
     Operation("create_run", "POST", "/api/runs", {202: "OpenedBatch", 201: "OpenedRun"}),
     Operation("import_runs", "POST", "/api/runs/import", {201: "ImportedRuns"}),
     Operation("list_runs", "GET", "/api/runs", {200: "RunPage"}),
     Operation("get_run", "GET", "/api/runs/{run_id}", {200: "WholeRun"}),
-    Operation("finish_run", "POST", "/api/runs/{run_id}/finish", {200: "Run"}),
-    Operation("cancel_run", "POST", "/api/runs/{run_id}/cancel", {200: "Run"}),
-    Operation("judge_run", "POST", "/api/runs/{run_id}/judge", {200: "Run"}),
+    Operation("finish_run", "POST", "/api/runs/{run_id}/finish", {200: ListedRun}),
+    Operation("cancel_run", "POST", "/api/runs/{run_id}/cancel", {200: ListedRun}),
+    Operation("judge_run", "POST", "/api/runs/{run_id}/judge", {200: ListedRun}),
     Operation("decide_run", "POST", "/api/runs/{run_id}/verdict", {200: "RunDecision"}),
     Operation("get_run_verdicts", "GET", "/api/runs/{run_id}/verdicts", {200: "RunVerdicts"}),
     Operation("get_run_trace", "GET", "/api/runs/{run_id}/trace", {200: "TracePage"}),

@@ -1,12 +1,11 @@
 """Seed sessions, as they are answered."""
 
-from pipelines.core.tasks.seed_session import AUTHORS, AXES, SIZES, STATUSES
+from pipelines.core.tasks.seed_session import AUTHORS, STATUSES
 from pipelines.core.text.json_text import JsonObject
 from pipelines.server.document.batches import EVENTS
+from pipelines.server.document.derived import properties_of
 from pipelines.server.document.parts import (
-    ANY,
     ID,
-    MOMENT,
     NUMBER,
     OBJECT,
     TEXT,
@@ -22,43 +21,11 @@ from pipelines.server.document.parts import (
     ref,
     told,
 )
+from pipelines.storage.tasks.seed_rows import SeedBucket, SeedRow
+from pipelines.storage.tasks.seed_sessions import SeedSession
+from pipelines.storage.tasks.world_revisions import WorldRevision
 
-_SESSION = {
-    "id": ID,
-    "name": TEXT,
-    "status": one_of(STATUSES),
-    "agent_id": ID,
-    "agent_version": told(WHOLE, "whose tools the world was made for"),
-    "author": one_of(AUTHORS),
-    "size": one_of(SIZES),
-    "instructions": or_null(TEXT),
-    "behavior": or_null(TEXT),
-    "axes": listed(one_of(AXES)),
-    "rng_seed": WHOLE,
-    "now": told(MOMENT, "in its world"),
-    "buckets_chosen": told(YES_NO, "by the server, since none were named"),
-    "revision": told(WHOLE, "of its present world"),
-    "world_hash": told(or_null(TEXT), "of the frozen world; null while it is reviewed"),
-    "dataset_id": told(or_null(ID), "once it is finalized"),
-    "created_at": MOMENT,
-    "updated_at": MOMENT,
-}
-_BUCKET = record(
-    "A theme and its rows.",
-    {
-        "number": told(WHOLE, "1 is the first"),
-        "name": TEXT,
-        "theme": TEXT,
-        "rows": told(WHOLE, "that were asked for"),
-        "wanted": told(WHOLE, "by now: less those that were dropped"),
-        "kept": WHOLE,
-        "rejected": told(WHOLE, "drafts that could not be proved"),
-        "dropped": told(WHOLE, "by people"),
-        "done": YES_NO,
-        "problem": told(or_null(TEXT), "why it has fewer rows than wanted"),
-        "notes": told(listed(TEXT), "how its theme was understood"),
-    },
-)
+_SESSION = properties_of(SeedSession)
 _COUNTS = record("Rows of all buckets.", dict.fromkeys(("wanted", "kept", "rejected", "dropped"), WHOLE))
 _ADVISORY = record(
     "Something to look at before rows are made.",
@@ -78,53 +45,7 @@ _TOLD = {
     "entities": told(WHOLE, "of all types"),
     "flags": told(WHOLE, "that are set"),
 }
-_CHANGE = record(
-    "One change.",
-    {
-        "kind": one_of(("added", "changed", "removed", "flag")),
-        "place": told(TEXT, "type.id, or the flag"),
-        "field": told(or_null(TEXT), "that was changed"),
-        "before": ANY,
-        "after": ANY,
-        "had": told(YES_NO, "the field was there before"),
-        "has": told(YES_NO, "and is now"),
-    },
-)
-_REVISION = {
-    "number": WHOLE,
-    "kind": one_of(("made", "refined", "regenerated", "pasted", "undone")),
-    "prompt": or_null(TEXT),
-    "undo_to": told(or_null(WHOLE), "the revision that undoing this one goes back to"),
-    "world_hash": TEXT,
-    "rng_seed": or_null(WHOLE),
-    "changes": record(
-        "How it differs from the revision before.",
-        {
-            "added": told(WHOLE, "entities"),
-            "changed": WHOLE,
-            "removed": WHOLE,
-            "flags": WHOLE,
-            "listed": told(listed(_CHANGE), "the first of them"),
-            "is_cut": told(YES_NO, "there are more"),
-        },
-    ),
-    "by": TEXT,
-    "created_at": MOMENT,
-}
-_CALL = record(
-    "A call as the backend answered it when the row was proved.",
-    {
-        "tool": TEXT,
-        "arguments": OBJECT,
-        "status": or_null(WHOLE),
-        "response": ANY,
-        "is_injected": told(YES_NO, "a failure rule of the row answered"),
-    },
-)
-_PROOF = record(
-    "The calls that reach the oracle.",
-    {"said": told(TEXT, "what was shown"), "calls": listed(_CALL)},
-)
+_REVISION = properties_of(WorldRevision)
 _NUMBERS: JsonObject = {"type": "object", "additionalProperties": WHOLE}
 _COUNTED = ("by_tool", "by_outcome", "by_expected_outcome", "by_trigger", "by_calls", "by_sentence")
 _ABOUT = record(
@@ -132,9 +53,7 @@ _ABOUT = record(
     {"questions": WHOLE, "tokens": WHOLE, "cost_usd": told(or_null(NUMBER), "null: nobody knows a price")},
 )
 SCHEMAS: Schemas = {
-    "SeedSession": record("A seed session.", _SESSION),
     "SeedSessionPage": page_of("SeedSession", "seed sessions"),
-    "SeedBucket": _BUCKET,
     "SeedSessionReport": record(
         "A seed session and how far its rows are.",
         {
@@ -184,28 +103,8 @@ SCHEMAS: Schemas = {
             "state": told(OBJECT, "{entity_type: {id: attributes}}"),
         },
     ),
-    "WorldRevision": record("A revision of a world.", _REVISION),
     "WorldRevisionPage": page_of("WorldRevision", "revisions"),
     "RevisedWorld": record("A world that was just changed.", {"session_id": ID, **_REVISION, **_TOLD}),
-    "SeedRow": record(
-        "A draft and what became of it.",
-        {
-            "id": ID,
-            "bucket": told(WHOLE, "its number"),
-            "status": one_of(("kept", "rejected", "dropped")),
-            "user_instruction": TEXT,
-            "failure_rules": listed(OBJECT),
-            "expected_outcome": or_null(TEXT),
-            "expected_state": ANY,
-            "expected_calls": ANY,
-            "tool": told(or_null(TEXT), "that is asked for"),
-            "outcome": told(or_null(TEXT), "what becomes of it, as coverage counts it"),
-            "proof": or_null(_PROOF),
-            "reason_code": told(or_null(TEXT), "of a rejected one"),
-            "reason": or_null(TEXT),
-            "created_at": MOMENT,
-        },
-    ),
     "SeedRowPage": page_of("SeedRow", "rows"),
     "RowCoverage": record(
         "What rows are about.",
@@ -219,6 +118,7 @@ SCHEMAS: Schemas = {
 }
 _ALL = "/api/seed-sessions"
 _ONE = f"{_ALL}/{{session_id}}"
+RECORDS = (SeedSession, SeedBucket, WorldRevision, SeedRow)
 OPERATIONS = (
     Operation("create_seed_session", "POST", _ALL, {201: "SeedSessionReport"}),
     Operation("estimate_new_seed_session", "POST", f"{_ALL}/estimate", {200: "SessionEstimate"}),
@@ -236,11 +136,11 @@ OPERATIONS = (
     Operation("continue_seed_session", "POST", f"{_ONE}/continue", {202: "SeedSessionReport"}),
     Operation("list_seed_rows", "GET", f"{_ONE}/rows", {200: "SeedRowPage"}),
     Operation("get_row_coverage", "GET", f"{_ONE}/coverage", {200: "RowCoverage"}),
-    Operation("drop_seed_row", "DELETE", f"{_ONE}/rows/{{row_id}}", {200: "SeedRow"}),
+    Operation("drop_seed_row", "DELETE", f"{_ONE}/rows/{{row_id}}", {200: SeedRow}),
     Operation(
         "regenerate_seed_row", "POST", f"{_ONE}/rows/{{row_id}}/regenerate", {202: "SeedSessionReport"}
     ),
-    Operation("drop_seed_bucket", "DELETE", f"{_ONE}/buckets/{{number}}", {200: "SeedBucket"}),
+    Operation("drop_seed_bucket", "DELETE", f"{_ONE}/buckets/{{number}}", {200: SeedBucket}),
     Operation(
         "regenerate_seed_bucket", "POST", f"{_ONE}/buckets/{{number}}/regenerate", {202: "SeedSessionReport"}
     ),

@@ -1,9 +1,9 @@
 """Errors and problems: what every operation may answer with."""
 
+from pipelines.core.text.problems import Problem
 from pipelines.server.document.parts import (
     OBJECT,
     TEXT,
-    WHOLE,
     YES_NO,
     Schemas,
     either,
@@ -23,15 +23,6 @@ _ERROR = record(
 )
 _RETRYABLE = told(YES_NO, "true: the same request may succeed later; Retry-After says when")
 SCHEMAS: Schemas = {
-    "Problem": record(
-        "One thing that is wrong with what was sent.",
-        {"path": told(TEXT, "where, as a JSON Pointer or the name of a parameter"), "message": TEXT},
-        {
-            "hint": told(TEXT, "what to write instead"),
-            "row": told(WHOLE, "of an uploaded table"),
-            "column": TEXT,
-        },
-    ),
     "ErrorBody": _ERROR,
     "ErrorAnswer": record("An error.", {"error": ref("ErrorBody")}, {"retryable": _RETRYABLE}),
     "ErrorAnswerWithDetail": record(
@@ -40,3 +31,4 @@ SCHEMAS: Schemas = {
         {"retryable": _RETRYABLE},
     ),
 }
+RECORDS = (Problem,)

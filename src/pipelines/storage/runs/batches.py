@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 
 from pipelines.core.models.honesty_level import STANDARD, Honesty
 from pipelines.core.models.model_budget import Budget
-from pipelines.core.models.model_question import cost_usd
+from pipelines.core.models.model_question import NANO
 from pipelines.core.results.compare_batches import JudgedRun
 from pipelines.core.text.json_text import JsonObject, dumps
 from pipelines.core.tools.failure_rules import FaultSeed
@@ -18,7 +18,7 @@ from pipelines.storage.database.connection import Connection, in_list, insert
 from pipelines.storage.database.paging import Filter, Page
 from pipelines.storage.database.records import Mapper, Stored, first_column, first_value
 from pipelines.storage.runs.passthrough import PassthroughMode, stored_mode
-from pipelines.wire.records import Flat, Hidden, Id, Moment, Named, Record, Via, one_of, shown
+from pipelines.wire.records import Flat, Hidden, Id, Moment, Named, Record, one_of, shown
 
 BATCH_STATUSES = ("running", "completed", "cancelled", "budget_exceeded")
 
@@ -28,7 +28,7 @@ class BatchBudget(Record):
     """What a batch may spend on models that the platform asks, and has."""
 
     budget: Flat[Budget]
-    cost_usd: Annotated[int, Via(cost_usd), "spent, with what is reserved for questions under way"]
+    cost_usd: Annotated[float, "spent, with what is reserved for questions under way"]
     tokens: int
 
 
@@ -70,7 +70,7 @@ class Batch(Record):
 
     @shown(after="status")
     def spending(self) -> Annotated[BatchBudget, Named("budget")]:
-        return BatchBudget(budget=self.budget, cost_usd=self.model_nanousd, tokens=self.model_tokens)
+        return BatchBudget(budget=self.budget, cost_usd=self.model_nanousd / NANO, tokens=self.model_tokens)
 
 
 class CancelledRun(NamedTuple):

@@ -58,7 +58,7 @@ class ListedRun(Record, component="Run"):
     messages: Annotated[Json, As(tuple[Message, ...] | None), "the transcript, as the agent told it"]
     metadata: Annotated[Json, As(JsonObject | None)]
     error_class: Annotated[str, one_of(ErrorClass)] | None
-    error_json: Annotated[Json, As(Named("RunError"))]
+    error_json: Annotated[Json, As(Named("RunError"), or_null=True)]
     soft_warnings: Annotated[Json, As(list[str]), "what a reader of the verdict should know"]
     conversation: Annotated[Json, As(JsonObject | None), "who played the user, and whose word ended it"]
     verdict: OutcomeName | None  # None until it is judged
@@ -75,7 +75,7 @@ class ListedRun(Record, component="Run"):
     started_at: Moment | None
     dispatched_at: Moment | None  # when its first POST began: from then on the agent may have seen it
     ended_at: Moment | None
-    expires_at: Moment
+    expires_at: Annotated[Moment, As(Moment | None)]
     rules_version: Hidden[int] = 0  # of its dataset's: which translated rules are in force in it
 
     def plain_verdict(self) -> JsonObject:
@@ -88,7 +88,7 @@ class ListedRun(Record, component="Run"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run(ListedRun, WithSeed):
+class Run(ListedRun, WithSeed, component=""):
     """With the seed it was given."""
 
 
