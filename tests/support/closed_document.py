@@ -11,6 +11,7 @@ from jsonschema.exceptions import best_match
 
 from pipelines.server.app import App
 from pipelines.server.config.settings import load_settings
+from pipelines.server.document.answers import example_name
 
 Row = dict[str, Any]
 
@@ -61,6 +62,11 @@ class Documented:
     def operations(self) -> dict[str, Row]:
         return {route.operation["operationId"]: route.operation for route in self._routes}
 
+    def example_name(self, place: str) -> str:
+        operation, status = place.split(" ")
+        content = self.operations()[operation]["responses"][status]["content"]["application/json"]
+        return example_name(place, content["schema"])
+
     def check(self, response: httpx2.Response) -> None:
         """A hook for a client."""
         response.read()
@@ -87,5 +93,5 @@ class Documented:
     def check_body(self, place: str, schema: Row, body: Any) -> None:
         whole = {**schema, "components": self.document["components"]}
         wrong = best_match(Draft202012Validator(whole).iter_errors(body))
-        told = "change src/pipelines/server/document with what is answered"
+        told = "change the record, or the schema in src/pipelines/server/document"
         assert wrong is None, f"{place}: {wrong.json_path} {wrong.message[:500]}; {told}"

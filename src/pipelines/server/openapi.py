@@ -106,6 +106,7 @@ def _objects(schemas: Described) -> list[tuple[str, Described]]:
 
 
 def _answer(name: str, status: int, answered: Any, examples: Described) -> Described:
+    from pipelines.server.document.answers import example_name
     from pipelines.server.document.derived import schema_of
 
     if answered is None:
@@ -113,9 +114,9 @@ def _answer(name: str, status: int, answered: Any, examples: Described) -> Descr
     if not isinstance(answered, Mapping):
         answered = {"application/json": answered}
     content = {kind: {"schema": schema_of(schema)} for kind, schema in answered.items()}
-    example = examples.get(f"{name} {status}")
-    if example is not None:
-        content["application/json"]["example"] = example
+    if "application/json" in content:
+        schema = content["application/json"]["schema"]
+        content["application/json"]["example"] = examples[example_name(f"{name} {status}", schema)]
     return {"description": _SAID.get(status, "OK"), "content": content}
 
 

@@ -188,7 +188,7 @@ def _compiled(record: type) -> Callable[[Any], dict[str, Any]]:
             lines.append(f" if {key.value} {default}: body[{key.name!r}] = {made}")
         else:
             item = f"{key.name!r}: {_json(key.type, key.notes, key.value, names)}, "
-            if lines[-1].endswith("}"):
+            if lines[-1].endswith((" {}", ", }")):  # a dict that goes on
                 lines[-1] = f"{lines[-1][:-1]}{item}}}"
             else:
                 lines.append(f" body |= {{{item}}}")

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.server.document import (
@@ -64,9 +65,15 @@ TAGS = {
 }
 
 
+def example_name(place: str, schema: Any) -> str:
+    """Under which name the example of an answer is kept: its record's, so that each is there once. What has
+    no record is kept under operation and status, such as `export_run 200`."""
+    return str(schema["$ref"]).rpartition("/")[2] if "$ref" in schema else place
+
+
 @cache
 def examples() -> JsonObject:
-    """By operation and status, such as `create_agent 201`: answers of a real server."""
+    """Answers of a real server, by `example_name`."""
     read = loads_own(files(__package__).joinpath("examples.json").read_bytes())
     assert isinstance(read, dict)
     return read
