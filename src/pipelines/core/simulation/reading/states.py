@@ -122,6 +122,7 @@ def _changes(reading: Reading, collection: Collection, by_verb: bool) -> Iterato
     told = told_state(reading) if by_verb else None
     if told is not None:
         yield Change(status or ("status",), told)
+    yield _switch_named(tokens(reading.tool.name), collection) if by_verb else None
     summary = reading.said.summary.lower()
     leads = [tokens(phrase)[0] for phrase in _LEADS.findall(summary)]
     verb = reading.name.verb
