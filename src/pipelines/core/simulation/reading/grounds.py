@@ -127,6 +127,8 @@ def is_doubtful(reading: Reading, steps: Sequence[Step]) -> bool:
     is_nowhere = about is not None and is_only_spoken_of(about.collection) and not reading.known.is_empty
     if reading.name.reads() or effects != {"set"} or about is None or any("for" in step for step in steps):
         return False
+    if not about.id_argument.is_required and any(one.is_required for one in reading.arguments):
+        return True  # the call need not say which record changes
     given = {arg(one.name) for one in reading.arguments}
     said = {*map(stem, tokens(f"{reading.tool.name} {reading.tool.description or ''}"))}
     written = [(path_of(place), value) for step in steps for place, value in (step.get("set") or {}).items()]

@@ -167,11 +167,10 @@ def _switch_named(words: Sequence[str], collection: Collection) -> Change | None
     said = {stem(word.removeprefix("re")) for word in (*words, *bases)} | {stem(word) for word in words}
     opposed = {stem(OPPOSITES[word]) for word in words if word in OPPOSITES}
     for name, content in _switches(collection):
-        if said.issuperset(content):
+        if (said | opposed).issuperset(content):
             is_off = any(word in OFF and word not in tokens(name) for word in words)
-            return Change((name,), not (is_off or any(stem(base) in content for base in bases)), True)
-        if opposed.issuperset(content):
-            return Change((name,), False, True)
+            is_undone = opposed & {*content} or any(stem(base) in content for base in bases)
+            return Change((name,), not (is_off or is_undone), True)
     return None
 
 
