@@ -169,14 +169,15 @@ def _heard(
     tools: Sequence[ToolFacts], settled: Mapping[Noun, str], known: Survey
 ) -> Iterator[tuple[Noun, str]]:
     """`cancel_class(session_id)`: a class is what a session id picks, if nothing else says what it is."""
+    of_states = {word for state in known.states for word in tokens(state)}
     for tool in tools:
         ids = list(tool.id_nouns)
         kind = settled.get(ids[0]) if len(ids) == 1 else None
         thing = tool.thing
         if kind is None or tool.makes or len(thing) != 1 or thing in settled or tool.lists:
             continue
-        if thing[0] in _answered(tool) or thing[0] in known.states:
-            continue  # `lending_fee(tool_id)` answers a fee, `mark_fired(load_id)` leads to a state
+        if thing[0] in _answered(tool) or thing[0] in of_states:
+            continue  # `lending_fee(tool_id)` answers a fee, `put_on_hold(load_id)` leads to a state
         if thing[0] not in _words_of_fields(known):
             yield thing, kind
 

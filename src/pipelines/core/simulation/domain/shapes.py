@@ -43,6 +43,7 @@ class Collection:
     fields: Mapping[str, Field]
     id_field: str | None
     is_empty: bool = False
+    is_single: bool = False  # there is one record, and no other
     numeric_ids: bool = False  # as the record itself keeps them
     shows_id: bool = False  # every record repeats its id among its attributes
     found_by_field: bool = False  # the declared id field holds other ids than the keys
@@ -221,6 +222,7 @@ def _table(kind: str, entities: Mapping[str, JsonObject], declared: EntityType |
         fields=fields,
         id_field=id_field,
         is_empty=not entities,
+        is_single=len(entities) == 1,
         numeric_ids=_id_is_number(sample, id_field),
         shows_id=bool(own_ids) and None not in own_ids,
         found_by_field=any(
