@@ -183,7 +183,7 @@ def test_who_calls_is_no_new_value_of_the_record(caller: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "prices"), [({}, [5, 1, 3]), ({"warehouse_id": "w1"}, [5, 1]), ({"warehouse_id": "w2"}, [3])]
+    ("given", "prices"), [({"warehouse_id": "w1"}, [5, 1]), ({"warehouse_id": "w2"}, [3])]
 )
 def test_what_records_keep_is_listed_of_one_of_them_where_its_id_is_given(
     given: JsonObject, prices: list[int]

@@ -72,7 +72,6 @@ ASSUMED: dict[str, tuple[dict[str, Any], str]] = {
         tool("rehome", "Move a pet to a new owner.", "pet_id", "new_owner_id"),
         "one that is not there is refused",
     ),
-    "what is let go": (tool("unassign_visit", "Unassign a visit.", "visit_id"), "lets go"),
     "by its fields": (
         tool("onboard", "Take on a new case.", "pet_id", "reason", "room"),
         "only such records have all of",

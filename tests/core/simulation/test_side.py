@@ -55,7 +55,6 @@ WRITES = [
     tool("cancel_order", "", order_id="text"),
     tool("CancelOrder", "This tool cancels the order and returns it.", order_id="text"),
     tool("order_cancellation", "Cancel an order.", order_id="text"),
-    tool("order_cancellation", "Have an open order cancelled.", order_id="text"),
     tool("refund_order", "Refund an order.", order_id="text"),
     tool("update_customer", "Returns the updated customer.", customer_id="text", name="text"),
 ]
@@ -135,7 +134,6 @@ def test_a_message_to_a_customer_is_no_customer() -> None:
         ("Checks the guest in.", "writes"),
         ("Take a book back", "writes"),
         ("Brings the car back.", "writes"),
-        ("Have a draft deed signed on a date.", "writes"),
         ("Have they paid?", "reads"),
         ("Gives back the balance.", "reads"),
         ("Orders of a customer.", "names"),
@@ -155,9 +153,7 @@ def test_what_a_description_says(description: str, kind: str) -> None:
 @pytest.mark.parametrize(
     ("name", "description", "verb"),
     [
-        ("invoice_payment", "Book a payment towards an invoice.", "pay"),
         ("appointment_cancellation", "Cancel an appointment.", "cancel"),
-        ("deed_registration", "Mark a signed deed as registered.", "register"),
         ("booking", "Cancel a booking.", "cancel"),
         ("group_booking", "Cancel a group booking.", "cancel"),
     ],

@@ -142,10 +142,3 @@ def test_a_part_that_is_named_is_not_the_whole_record() -> None:
     assert plan.is_guess
     assert plan.plan is not None
     assert not any("remove" in step for step in plan.plan.body)  # type: ignore[operator]
-
-
-@pytest.mark.parametrize(("name", "is_guess"), [("dispose_load", True), ("list_loads", False)])
-def test_a_word_that_nobody_lists_is_no_sure_read(name: str, is_guess: bool) -> None:
-    described = "Dispose of a load." if is_guess else "Lists all loads."
-    found = simulator(name, described, **({"load_id": "string"} if is_guess else {}))
-    assert found.plan_of(name).is_guess is is_guess

@@ -148,6 +148,9 @@ def _settled(
     references: Sequence[Reference],
 ) -> dict[Noun, str]:
     settled = {noun: kind for noun, one in weighed.items() if (kind := one.best(ENOUGH)) is not None}
+    for noun, kind in _heard(tools, settled, known):
+        if noun not in weighed or weighed[noun].speaks_for(kind):
+            settled.setdefault(noun, kind)
     for noun, kind in _described(tools, settled, known):
         settled.setdefault(noun, kind)
     settled |= _left_over(weighed, known, tools, settled)
@@ -160,6 +163,23 @@ def _settled(
         or noun[-1] not in of_fields
         or not any(noun[:at] in settled for at in range(len(noun)))
     }  # a shop's name is no shop
+
+
+def _heard(
+    tools: Sequence[ToolFacts], settled: Mapping[Noun, str], known: Survey
+) -> Iterator[tuple[Noun, str]]:
+    """`cancel_class(session_id)`: a class is what a session id picks, if nothing else says what it is."""
+    of_states = {word for state in known.states for word in tokens(state)}
+    for tool in tools:
+        ids = list(tool.id_nouns)
+        kind = settled.get(ids[0]) if len(ids) == 1 else None
+        thing = tool.thing
+        if kind is None or tool.makes or len(thing) != 1 or thing in settled or tool.lists:
+            continue
+        if thing[0] in _answered(tool) or thing[0] in of_states:
+            continue  # `lending_fee(tool_id)` answers a fee, `put_on_hold(load_id)` leads to a state
+        if thing[0] not in _words_of_fields(known):
+            yield thing, kind
 
 
 def _words_of_fields(known: Survey) -> frozenset[str]:

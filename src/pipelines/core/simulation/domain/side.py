@@ -3,7 +3,7 @@ they agree. Reading is the default. A change needs a name that can be one, and a
 is not there.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -78,7 +78,7 @@ def _decision(kind: NameKind, claim: ClaimKind) -> Decision:
 _SIDES: dict[str, Side] = {"read": "read", "write": "write", "unclear": "unclear"}
 
 
-def name_kind(words: Sequence[str], verb_at: int | None) -> NameKind:
+def name_kind(words: Sequence[str], verb_at: int | None, picks: Collection[str] = ()) -> NameKind:
     """What the words of a name alone say; `verb_at` is where a verb was found among them."""
     if (words[0] in _QUESTIONS and len(words) > 1) or says_what_would_be(words):
         return "reads"
@@ -98,7 +98,7 @@ def name_kind(words: Sequence[str], verb_at: int | None) -> NameKind:
         return "names"
     if after and after[-1] in _TOLD:
         return "asks_about"
-    if after and (verb_at > 0):
+    if after and (verb_at > 0 or verb in picks):  # order_workflow(order_id)
         return "names"
     return "names" if verb_at > 0 and verb not in ADJECTIVES else "may_write"  # invoice_void, lease_end
 

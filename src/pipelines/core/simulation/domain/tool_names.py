@@ -67,7 +67,7 @@ def read_tool_name(
         words = words[len(prefix) :]
     words = _merged(words)
     at = _verb_at(words, picks)
-    kind = name_kind(words, at)
+    kind = name_kind(words, at, picks)
     is_verb = at is not None and (kind in ("may_write", "writes") or (at == 0 and kind == "names"))
     own = words[at] if at is not None and is_verb else words[0] if at is None else None
     claim = claim_of(description, own, words if at is None else words[at + 1 :])

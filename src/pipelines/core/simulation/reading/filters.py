@@ -315,6 +315,8 @@ def _read_word(
     own = {noun[-1] for noun in (collection.words, *collection.called)}
     if singular(word) in own or len(word) < 3 or (is_name and is_plural(word)):
         return
+    if _is_in_own_name(words, at, collection):
+        return  # print orders are not printing
     for said, is_so in ((word, not denied), (base, False)):
         place = _state(said, collection, is_name=is_name) if said is not None else None
         switch = _switch(said, words, collection, is_name=is_name) if said is not None else None
@@ -337,6 +339,18 @@ def _state(word: str, collection: Collection, *, is_name: bool) -> tuple[Path, s
         return status, same
     values = valued_fields(collection.fields) if is_name else ()
     return next(((path, value) for path, value in values if joined(tokens(value)) == wanted), None)
+
+
+def _is_in_own_name(words: Sequence[str], at: int, collection: Collection) -> bool:
+    """Of print orders; but overdue bills are what they are said to be, where some are overdue."""
+    values = {joined(tokens(value)) for _, value in valued_fields(collection.fields)}
+    plain = singulars(words)
+    return joined(words[at : at + 1]) not in values and any(
+        plain[begin : begin + len(noun)] == noun
+        for noun in map(singulars, collection.called)
+        if len(noun) > 1
+        for begin in range(max(0, at - len(noun) + 1), at + 1)
+    )
 
 
 def _switch(word: str, words: Sequence[str], collection: Collection, *, is_name: bool) -> str | None:

@@ -4,11 +4,12 @@ made of this record, and whoever is shown the plan is shown it."""
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pipelines.core.english.words import is_plural, singulars
+from pipelines.core.english.stems import stem
+from pipelines.core.english.words import is_plural, singulars, tokens
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.clauses import claim_of
 from pipelines.core.simulation.expr.make import Draft, arg, expressions_in
-from pipelines.core.simulation.expr.nodes import Call, Constant
+from pipelines.core.simulation.expr.nodes import Call, Constant, path_of
 from pipelines.core.simulation.reading.records import is_only_spoken_of, noun_of, taken_for_id
 from pipelines.core.simulation.reading.replies import properties_of
 from pipelines.core.simulation.reading.steps import Drafted, Step
@@ -114,7 +115,8 @@ def _contradictions(reading: Reading) -> Iterator[str]:
 def is_doubtful(reading: Reading, steps: Sequence[Step]) -> bool:
     """Too far-fetched to be made: a new record of which the call says nothing, or one where the call names
     several; a record that goes whatever else the call has to give (`tag_remove(accession_id, tag)`); a change
-    of something of which nothing is there."""
+    of something of which nothing is there, or into a place that no record has and no word of the tool speaks
+    of (`advance_case(case_id, step)`, where cases have no step)."""
     effects, about = effects_of(steps), reading.subject
     if not reading.arguments and _adds_to_others(reading, steps):
         return True
@@ -123,7 +125,20 @@ def is_doubtful(reading: Reading, steps: Sequence[Step]) -> bool:
     if "remove" in effects and _unheeded(reading, steps):
         return True
     is_nowhere = about is not None and is_only_spoken_of(about.collection) and not reading.known.is_empty
-    return "set" in effects and is_nowhere
+    if reading.name.reads() or effects != {"set"} or about is None or any("for" in step for step in steps):
+        return False
+    if not about.id_argument.is_required and any(one.is_required for one in reading.arguments):
+        return True  # the call need not say which record changes
+    given = {arg(one.name) for one in reading.arguments}
+    said = {*map(stem, tokens(f"{reading.tool.name} {reading.tool.description or ''}"))}
+    written = [(path_of(place), value) for step in steps for place, value in (step.get("set") or {}).items()]
+    places = [(found.keys if found is not None else ("",), value) for found, value in written]
+    return is_nowhere or all(
+        value in given
+        and (not keys or keys[0] not in about.collection.fields)
+        and said.isdisjoint(stem(word) for key in keys for word in tokens(key))
+        for keys, value in places
+    )
 
 
 def _adds_to_others(reading: Reading, steps: Sequence[Step]) -> bool:

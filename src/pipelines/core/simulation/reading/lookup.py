@@ -16,9 +16,15 @@ from pipelines.core.simulation.expr.make import (
     arg,
     call,
     constant,
+    each_of,
+    entity,
+    is_equal,
+    is_given,
+    listed,
+    message,
 )
-from pipelines.core.simulation.expr.nodes import Call, Compare, Name
-from pipelines.core.simulation.reading.filters import condition_of, field_for
+from pipelines.core.simulation.expr.nodes import Call, Compare, ListOf, Name
+from pipelines.core.simulation.reading.filters import condition_of, field_for, only_those, restrictions
 from pipelines.core.simulation.reading.listing import asked_collection
 from pipelines.core.simulation.reading.records import (
     is_only_spoken_of,
@@ -38,19 +44,23 @@ from pipelines.core.simulation.reading.steps import (
     id_of,
     name_for,
     not_found,
+    refers,
     refusal,
+    require,
 )
 from pipelines.core.simulation.reading.tool_reading import Reading
 
 _UNTOLD = "whether it is so is not worked out: the reply is the record that is asked about"
 _OUTSIDE = "nothing in the seeded state answers: the reply is invented from its schema and the arguments"
+_IDS = ("id", "uuid", "identifier")
 _WHOLE = word_set("details detail info information data record id profile")
 _IDS = ("id", "uuid", "identifier")
 
 
 def read_lookup(reading: Reading) -> Drafted | None:
     """A read of one thing; None when no record, field or value answers to the tool's words."""
-    return _by_id(reading) or _by_fields(reading) or _service_value(reading)
+    families = (_linked, _by_id, _by_any_id, _by_fields, _service_value)
+    return next((found for family in families if (found := family(reading)) is not None), None)
 
 
 def _by_id(reading: Reading) -> Drafted | None:
@@ -72,6 +82,78 @@ def _by_id(reading: Reading) -> Drafted | None:
     untold = (_UNTOLD,) if reading.asks_whether() and not reading.output else ()
     sure = 0.4 if untold else 0.95  # what was asked is left out: a guess, and named as one
     return Drafted(steps=(*steps, {"return": _record_reply(reading, bound)}), notes=untold, confidence=sure)
+
+
+def _by_any_id(reading: Reading) -> Drafted | None:
+    """`get_details_by_id(id)`, or an id of what no type is called: whatever has it is meant."""
+    about = reading.subject
+    given = [one for one in reading.arguments if one.is_required and one.is_scalar and one.words[-1] in _IDS]
+    given = [one for one in given if about is None or one is about.id_argument]
+    tables = [table for table in reading.known.tables.values() if not table.is_empty]
+    is_known = about is not None and not is_only_spoken_of(about.collection)
+    if len(given) != 1 or is_known or not tables:
+        return None
+    said = given[0].id_noun or ()
+    noun = name_for(said or ("found",))
+    id, candidates, one = arg(given[0].name), Name("candidates"), Name("one")
+    asked = ListOf(tuple(entity(table.entity_type, id) for table in tables))
+    is_it = is_equal(id_of("one"), call("str", id))
+    exact = call("first", each_of(one, "one", candidates, is_it))
+    failure = refusal(f"{noun}_not_found" if said else "not_found", message("Nothing has the id ", id), 404)
+    fields = {name: field for table in tables for name, field in table.fields.items()}
+    source = Source(value=Name(noun), noun=noun, fields=fields, id=id_of(noun))
+    steps: tuple[Step, ...] = (
+        {"let": {"candidates": listed(one, "one", asked, is_given(one))}},
+        {"let": {noun: call("default", exact, call("first", candidates))}},
+        require(is_given(Name(noun)), failure),
+        {"return": reply(source, reading.output, reading.arguments)},
+    )
+    note = f"nothing says of what `{given[0].name}` is the id: whatever has it is answered"
+    return Drafted(steps=steps, notes=(note,), confidence=0.5)
+
+
+def _linked(reading: Reading) -> Drafted | None:
+    """`guardian_contact(student_id)`: the one that what the id picks refers to; `lease_by_unit(unit_id)`: the
+    one that refers to it."""
+    found, wanted = reading.subject, reading.collection
+    if found is None or wanted is None or wanted.form != "table" or found.collection.form != "table":
+        return None
+    own, other = found.collection.entity_type, wanted.entity_type
+    if own == other or wanted.is_empty or not found.id_argument.is_required:
+        return None
+    picked = bind(found.collection, arg(found.id_argument.name), noun_of(found.collection))
+    part = part_asked(reading, picked)
+    noun = name_for(noun_of(wanted), avoid=(picked.noun,))
+    bound = Bound(steps=(), id=id_of(noun), noun=noun, collection=wanted, holder=noun)
+    forth = [link for link in found.collection.links if link.entity_type == other]
+    back = [link for link in (*wanted.links, *wanted.list_links) if link.entity_type == own]
+    if len(forth) == 1 and not any(one.entity_type == own for one in wanted.links):
+        if part not in (None, forth[0].path) or not _covers_more(reading, wanted, found.collection):
+            return None  # `customer_balance(account_id)`: the account has it
+        linked = find_one(noun, other, dot(picked.noun, *forth[0].path))
+        steps = (*picked.steps, linked, {"return": _record_reply(reading, bound)})
+        return Drafted(steps=steps, confidence=0.75)
+    is_whether = reading.name.op == "check" or reading.asks_whether()
+    if len(back) != 1 or part or is_whether or not _covers_more(reading, wanted, found.collection):
+        return None
+    such = restrictions(reading, wanted, noun, [back[0].path])
+    # What a tool is given whose effect is not clear may be what it would keep.
+    given = reading.arguments if reading.name.reads() else ()
+    others = [one for one in given if one is not found.id_argument and one.is_required]
+    asked = [said for one in others if (said := condition_of(one, noun, wanted)) is not None]
+    where = all_of(refers(noun, back[0], arg(found.id_argument.name)), *asked, *such)
+    searched: Step = {"find": {"as": noun, "in": other, "where": where, "else": not_found(noun)}}
+    answer = _found_reply(reading, wanted, noun)
+    return Drafted(
+        steps=(*picked.steps, searched, {"return": answer}), notes=only_those(such), confidence=0.8
+    )
+
+
+def _covers_more(reading: Reading, one: Collection, other: Collection) -> bool:
+    """Whether more of what the reply must have is in the one than in the other."""
+    names = list(properties_of(reading.output))
+    shared = [sum(find_path(each.fields, name) is not None for name in names) for each in (one, other)]
+    return not names or shared[0] > shared[1]
 
 
 def _record_reply(reading: Reading, bound: Bound) -> Draft:

@@ -19,9 +19,10 @@ from pipelines.core.simulation.expr.make import (
     call,
     constant,
     is_given,
+    is_null,
     listed,
 )
-from pipelines.core.simulation.expr.nodes import Constant, Entry, Expr, ListOf, MappingOf, Name
+from pipelines.core.simulation.expr.nodes import Conditional, Constant, Entry, Expr, ListOf, MappingOf, Name
 from pipelines.core.simulation.reading.steps import dot
 from pipelines.core.text.json_text import Json, JsonObject
 
@@ -143,11 +144,21 @@ def _property_of_list(name: str, schema: JsonObject, source: Source, arguments: 
 def _part(value: Expr, schema: JsonObject, field: Field | None) -> Draft:
     """A nested object or list, cut down to the properties asked for."""
     if field is None or not (schema.get("properties") or _items(schema).get("properties")):
-        return value
+        return _converted(value, schema, field) if field is not None else value
     kept = call("values", value) if field.keeps == "map" else value
     noun = singular(tokens(field.name)[-1])
     inner = Source(value=kept, noun=noun, fields=field.parts, is_list=field.keeps is not None, element="part")
     return _fitted(inner, schema, ())
+
+
+def _converted(value: Expr, schema: JsonObject, field: Field) -> Expr:
+    """In the type declared, where the world keeps another and nothing is lost on the way."""
+    wanted, kinds = _type(schema), field.kinds - {"null"}
+    if wanted == "string" and kinds == {"number"}:
+        return Conditional(is_null(value), NULL, call("str", value))
+    texts = field.values or (field.example,)
+    is_whole = kinds == {"text"} and all(str(one).isdecimal() and str(int(str(one))) == one for one in texts)
+    return call("int", value) if wanted in ("integer", "number") and is_whole else value
 
 
 def _is_own_id(name: str, source: Source) -> bool:

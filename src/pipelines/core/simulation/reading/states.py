@@ -122,6 +122,7 @@ def _changes(reading: Reading, collection: Collection, by_verb: bool) -> Iterato
     told = told_state(reading) if by_verb else None
     if told is not None:
         yield Change(status or ("status",), told)
+    yield _switch_named(tokens(reading.tool.name), collection) if by_verb else None
     summary = reading.said.summary.lower()
     leads = [tokens(phrase)[0] for phrase in _LEADS.findall(summary)]
     verb = reading.name.verb
@@ -166,11 +167,10 @@ def _switch_named(words: Sequence[str], collection: Collection) -> Change | None
     said = {stem(word.removeprefix("re")) for word in (*words, *bases)} | {stem(word) for word in words}
     opposed = {stem(OPPOSITES[word]) for word in words if word in OPPOSITES}
     for name, content in _switches(collection):
-        if said.issuperset(content):
+        if (said | opposed).issuperset(content):
             is_off = any(word in OFF and word not in tokens(name) for word in words)
-            return Change((name,), not (is_off or any(stem(base) in content for base in bases)), True)
-        if opposed.issuperset(content):
-            return Change((name,), False, True)
+            is_undone = opposed & {*content} or any(stem(base) in content for base in bases)
+            return Change((name,), not (is_off or is_undone), True)
     return None
 
 

@@ -102,12 +102,12 @@ def _renamed(draft: Draft, named: Callable[[str], str], key: Draft = None) -> Dr
     """`key`: of the step whose part it is."""
     if isinstance(draft, n.Name):
         return n.Name(named(draft.name))
-    if isinstance(draft, n.Comprehension):
+    if isinstance(draft, n.Expr):
         made = n.rebuilt(draft, lambda part: _renamed(part, named))
+        if not isinstance(made, n.Comprehension):
+            return made
         loops = (loop._replace(names=tuple(map(named, loop.names))) for loop in made.loops)
         return n.Comprehension(made.shape, made.results, tuple(loops))
-    if isinstance(draft, n.Expr):
-        return n.rebuilt(draft, lambda part: _renamed(part, named))
     if isinstance(draft, str):
         # `in` has a type, also one that a tool makes and its noun names.
         return (

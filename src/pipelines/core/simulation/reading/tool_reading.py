@@ -127,13 +127,25 @@ class Reading:
             return asked
         if self.name.op == "list":
             return True
-        if self.asks_whether():
+        if self.asks_whether() or self.picks_own():
             return False
         nouns = self.name.nouns
         plural = bool(nouns) and is_plural(nouns[-1]) and nouns[-1] not in _NEVER_PLURAL
         if plural or (self.name.op == "search" and not self.name.complement("by")):
             return True
         return bool(nouns) and (nouns[-1] in _OF_MANY or self._describes_many())
+
+    def picks_own(self) -> bool:
+        """Whether an id of the very thing that the name speaks of is given: `orders.get(id)`."""
+        head = singulars(self.thing)[-1:]
+        return any(
+            one.id_noun is not None
+            and one.words[-1] in ("id", "uuid", "identifier")
+            and one.is_scalar
+            and one.is_required
+            and singulars(one.id_noun)[-1:] in ((), head)
+            for one in self.arguments
+        )
 
     def asks_whether(self) -> bool:
         return tokens(self.said.summary)[0] in _YES_OR_NO

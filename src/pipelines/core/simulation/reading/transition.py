@@ -26,6 +26,7 @@ from pipelines.core.simulation.reading.records import (
     others_of,
     ownership,
     record_of,
+    time_like,
 )
 from pipelines.core.simulation.reading.states import (
     Change,
@@ -84,6 +85,7 @@ def _changed(reading: Reading, bound: Bound, change: Change) -> Drafted | None:
         kept = {place: Not(place) if is_turned else constant(change.value)} | kept
     if not kept:
         return None
+    kept = _times(reading, bound) | kept  # a day that is given is the day
     target = change.value if place in kept and not is_turned else None
     steps: list[Step] = [
         *bound.steps,
@@ -99,6 +101,18 @@ def _changed(reading: Reading, bound: Bound, change: Change) -> Drafted | None:
         made = f"no record is {change.value} yet: the state is made of the verb `{reading.name.verb}`"
         notes = (made, *notes)
     return Drafted(steps=tuple(steps), notes=notes, remarks=change_remarks(reading, bound, kept))
+
+
+def _times(reading: Reading, bound: Bound) -> dict[Expr, Draft]:
+    """cancelled_at, suspension_start_date: set where the world has such a field."""
+    verb, fields = reading.name.verb, bound.collection.fields
+    heads = [tokens(one) for one in (participle(verb), *action_nouns(verb))]
+    return {
+        dot(bound.noun, name): time_like(field.example)
+        for name, field in fields.items()
+        if any(tokens(name)[: len(head)] == head for head in heads)
+        and tokens(name)[-1] in ("at", "date", "on", "time")
+    }
 
 
 def read_decided(reading: Reading) -> Drafted | None:
