@@ -324,7 +324,9 @@ class LiveRuns:
         by_model = self._shared.left_to_model(toolbox, simulator, named)
         called = [name for name in called if name not in by_model]
         refused = [one for one in refused if one[0] not in by_model]
-        told = [f"{one.as_text()}; to confirm it, give {one.settled_by}" for one in guesses_of(simulator, called)]
+        told = [
+            f"{one.as_text()}; to confirm it, give {one.settled_by}" for one in guesses_of(simulator, called)
+        ]
         return [*told, *assumption_warnings(simulator, called), *refusal_warnings(simulator, refused)]
 
     def forget(self, run_ids: set[int]) -> None:
