@@ -19,7 +19,7 @@ freeze_account(account_id): Freezes an account.
 suspend_customer(customer_id, reason): Suspends a customer.
   -> set customer.suspended=True; set customer.suspend_reason=args.reason
 close_account(account_id): Closes an account.
-  ->? returns account
+  -> set account.status='closed'
 toggle_frozen(account_id): Toggles whether an account is frozen.
   -> set account.frozen=not account.frozen
 renew_account(account_id): Renews an account by 14 days.

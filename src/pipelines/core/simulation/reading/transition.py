@@ -51,9 +51,10 @@ def read_transition(reading: Reading) -> Drafted | None:
         return None
     if not change.is_known and not _changes_fields(reading, bound):
         # "renew a loan by 14 days" changes how much; "Settlement." of `settle_season` is the name once more.
-        # Records that have no field for a state are in none.
+        # Records that have no field for a state get one where nothing else is asked for.
         said = claim_of(reading.tool.description, reading.name.verb).kind
         is_stateless = change.path[0] not in bound.collection.fields and not bound.collection.is_empty
+        is_stateless = is_stateless and any(one.is_required for one in others_of(reading))
         if reading.said.by_so_much or said in ("names", "vague") or is_stateless:
             return None
     return _changed(reading, bound, change)
