@@ -859,3 +859,23 @@ def test_a_record_that_a_reply_holds_under_its_noun_is_the_record_and_not_its_id
         "accept_offer", {"offer_id": "OFF-1"}, Ledger(world), Moment(seed="s", call_number=1, now=NOW)
     )
     assert reply.response == {"offer": {"offer_id": "OFF-1", "status": "accepted"}}
+
+
+@pytest.mark.parametrize(
+    ("tool", "kind"),
+    [("search_inventory", "item"), ("search_catalog", "product"), ("search_directory", "employee")],
+)
+def test_a_word_for_the_whole_stands_for_the_things_in_it(tool, kind):
+    world = World.from_initial_state(
+        {
+            kind: {"a-1": {"name": "Blue mug"}, "a-2": {"name": "Red cup"}},
+            "order": {"o-1": {"status": "paid"}},
+        }
+    )
+    (declared,) = parse_tools_schema(
+        [{"name": tool, "input_schema": {"type": "object", "properties": {"query": {"type": "string"}}}}]
+    )
+    reply = build_simulator((declared,), world=world).answer(
+        tool, {"query": "mug"}, Ledger(world), Moment(seed="s", call_number=1, now="2026-05-01T12:00:00Z")
+    )
+    assert (reply.status, [hit["name"] for hit in reply.response]) == (200, ["Blue mug"])

@@ -20,6 +20,16 @@ CONTAINER_WORDS = word_set(
     "map list queue index table registry catalog collection set store database db api bot service system "
     "app manager history record entry datum"
 )
+#: Words for all of some things together, and what each of them may be called (`search_inventory` of items).
+_CONTENTS = {
+    "inventory": ("item", "product", "sku", "article"),
+    "stock": ("item", "product", "sku", "article"),
+    "catalog": ("product", "item", "article", "book", "course"),
+    "menu": ("dish", "item", "meal"),
+    "directory": ("contact", "employee", "person", "user"),
+    "roster": ("employee", "member", "player", "person"),
+    "fleet": ("vehicle", "car", "truck"),
+}
 # Than one record that is there.
 _LOOKS_FOR_MORE = ("create", "notify", "list", "search", "count", "compute", None)
 _LABEL_ONLY = 1.0  # by so much a label counts less than the names that the data give
@@ -140,9 +150,13 @@ def best_collection(
 
 
 def _best_collection(words: Sequence[str], known: Survey, service: Singleton | None) -> Collection | None:
-    scored = [(likeness(words, one) + _of_service(one, service), one) for one in known.collections]
-    score, best = max(scored, key=lambda pair: pair[0], default=(0.0, None))
-    return best if score >= _ENOUGH else None
+    contents = [(word,) for word in _CONTENTS.get(words[-1], ())] if words else []
+    for naming in (words, *contents):
+        scored = [(likeness(naming, one) + _of_service(one, service), one) for one in known.collections]
+        score, best = max(scored, key=lambda pair: pair[0], default=(0.0, None))
+        if score >= _ENOUGH:
+            return best
+    return None
 
 
 def named_thing(name: ToolName) -> tuple[str, ...]:
