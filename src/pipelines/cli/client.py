@@ -8,6 +8,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 import httpx2
+import typer
 
 from pipelines.cli.files import stop
 from pipelines.core.results.gate import ExitCode
@@ -15,6 +16,7 @@ from pipelines.core.text.problems import said_of
 
 KEY_FILE = Path(".pipelines/api-key")
 TOO_MANY = 429
+JOB_LOOK_S = 20.0  # how long the server may wait for the end of a job before it tells how far it is
 TIMEOUT_S = 120.0  # uploads of large datasets are checked whole before they are answered
 
 
@@ -69,6 +71,17 @@ class Server:
         if not response.is_error:
             return None, response.json()
         return "\n".join(_error_lines(response.json()["error"])), None
+
+    def wait_for(self, job: Any) -> Any:
+        """The answer of a question to the server's model, however long it takes, with its progress."""
+        told = None
+        while job["status"] == "running":
+            if job["total"] and told != (told := (job["done"], job["total"])):
+                typer.echo(f"The model is asked: {job['done']} of {job['total']} done.", err=True)
+            job = self.get(f"/api/author-jobs/{job['id']}", wait_s=JOB_LOOK_S)
+        if job["error"] is not None:
+            stop("\n".join(_error_lines(job["error"])), ExitCode.COULD_NOT_RUN)
+        return job["answer"]
 
     def put(self, path: str, body: Any, **options: Any) -> Any:
         return self._call("PUT", path, json=body, **options)
@@ -135,6 +148,11 @@ class Server:
     ) -> httpx2.Response:
         try:
             response = self._client.request(method, path, **options)
+        except httpx2.ReadTimeout:
+            stop(
+                f"{path}: no answer within {TIMEOUT_S:.0f} s. The server may still be at work on it.",
+                ExitCode.COULD_NOT_RUN,
+            )
         except httpx2.HTTPError as error:
             stop(
                 f"{self.url} does not answer ({error}). Is `pipelines up` running? See --url.",

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from pipelines.core.limits.fair_slots import FairSlots
 from pipelines.core.tools.live_tools import EndpointMaker
+from pipelines.engine.author_tasks import AuthorTasks
 from pipelines.engine.judge_tasks import JudgeTasks
 from pipelines.engine.limits import Limits
 from pipelines.engine.live.cassettes import Cassettes
@@ -81,6 +82,7 @@ class Platform:
     judging: FairSlots = field(default_factory=lambda: FairSlots(JUDGES, guests=JUDGE_GUESTS))
     asking_judges: FairSlots = field(default_factory=lambda: FairSlots(JUDGE_ASKS, guests=JUDGE_ASK_GUESTS))
     judge_tasks: JudgeTasks = field(default_factory=JudgeTasks)
+    author_tasks: AuthorTasks = field(default_factory=AuthorTasks)
     probing: FairSlots = field(default_factory=lambda: FairSlots(PROBES, guests=PROBE_GUESTS))
     model_gateway: ModelGateway = field(default_factory=ModelGateway)
     models: Models = field(default_factory=Models)  # what is asked for the platform itself

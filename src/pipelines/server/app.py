@@ -270,6 +270,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         await budget_ends.close()
         await runner.stop()
         await platform.judge_tasks.close()
+        await platform.author_tasks.close()
         await row_generator.close()
         await reports.close()
         await answerer.close()

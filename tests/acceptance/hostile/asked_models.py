@@ -145,6 +145,13 @@ def hostile_conversations(tenant: Tenant) -> None:
 
 
 @kind("K-authors", seconds=2.0)
+def waited_for(tenant: Tenant, path: str, body: Any, *, what: str) -> None:
+    """A question to the author's model, until its job has ended."""
+    reply = tenant.post(path, body, what=what)
+    while reply.status in (200, 202) and (job := json.loads(reply.body))["status"] == "running":
+        reply = tenant.get(f"/api/author-jobs/{job['id']}?wait_s=25", what=f"the end of {what}")
+
+
 def hostile_authors(tenant: Tenant) -> None:
     """Rules and plans that a model proposes from long texts, large worlds and large recordings."""
     world = {"order": {f"{at}": {"note": "x" * 100, "status": "open"} for at in range(3_000)}}
@@ -158,7 +165,7 @@ def hostile_authors(tenant: Tenant) -> None:
             dataset = tenant.tasks(
                 {"user": "u", "state": world, "behavior": behavior[:32_000]}, agent_id=agent_id
             )
-            tenant.post(f"/api/datasets/{dataset['id']}/rules/propose", {}, what=f"rules by {name}")
+            waited_for(tenant, f"/api/datasets/{dataset['id']}/rules/propose", {}, what=f"rules by {name}")
             own = f"/api/agents/{agent_id}/plans"
             bodies: dict[str, Any] = {
                 "plans": {"task_id": dataset["task_ids"][0]},
@@ -170,7 +177,7 @@ def hostile_authors(tenant: Tenant) -> None:
                 "tools": {"tools": [f"ponder{at}" for at in range(60_000)]},
             }
             for what, body in bodies.items():
-                tenant.post(f"{own}/propose", body, what=f"{what} by {name}")
+                waited_for(tenant, f"{own}/propose", body, what=f"{what} by {name}")
             steps = [{"return": "args.x"}] * 400
             tenant.post(f"{own}/accept", {"plans": {f"p{at}": steps for at in range(20)}}, what="accept")
 

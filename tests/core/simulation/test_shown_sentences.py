@@ -197,7 +197,7 @@ def test_a_translation_is_marked_and_one_without_rules_makes_the_sentence_say_no
     (one,) = shown_sentences(under(ODD, translated={ODD: [rule]}))
     assert (one["origin"], one["rules"], one["not_read"]) == ("translated", [rule], None)
     (none,) = shown_sentences(under(READ).translated_as(READ, ()))
-    assert (none["origin"], none["rules"], none["not_read"]) == ("translated", [], None)
+    assert (none["origin"], none["rules"], none["not_read"]) == ("dismissed", [], None)
 
 
 def test_a_typed_rule_that_is_not_enforced_is_told_as_a_rule() -> None:

@@ -142,6 +142,12 @@ def judges(api: Api, folder: Path) -> None:
     assert api.get("/api/judges/calibration")["items"]
 
 
+def asked_about(api: Api, place: str, **body: Any) -> Any:
+    """What the model proposes, once the job has ended."""
+    job = api.post(f"{place}/propose", body, 202)
+    return api.get(f"/api/author-jobs/{job['id']}", wait_s=20)["answer"]["items"]
+
+
 def authors(api: Api, folder: Path) -> None:
     """A model makes a rule of a sentence, and a plan for a tool; people decide."""
     rule = {
@@ -153,9 +159,16 @@ def authors(api: Api, folder: Path) -> None:
         "message": "A clerk has to do this",
     }
     steps = [{"find": {"as": "order", "in": "order", "id": "args.order_id"}}, {"return": "order"}]
+    calls = [
+        {"tool": "refund_order", "arguments": {"order_id": "7001"}, "outcome": "allowed"},
+        {"tool": "refund_order", "arguments": {"order_id": "4521"}, "outcome": "refused", "status": 409},
+    ]
     script = folder / "author.jsonl"
     lines = [
-        {"about": "Precious", "answer": {"sentences": [{"number": 1, "rules": [rule]}]}},
+        {
+            "about": "Precious",
+            "answer": {"sentences": [{"number": 1, "rules": [rule], "examples": calls}]},
+        },
         {"answer": {"why": "The order as it is kept.", "steps": steps}},
     ]
     script.write_text("\n".join(json.dumps(line) for line in lines))
@@ -163,16 +176,17 @@ def authors(api: Api, folder: Path) -> None:
     row = REFUND_TASK | {"behavior": "Precious goods leave the house only with a clerk."}
     dataset = api.dataset(row, agent_id=agent["id"])
     place = f"/api/datasets/{dataset['id']}/rules"
-    (made,) = api.post(f"{place}/propose", {}, 201)["items"]
+    (made,) = asked_about(api, place)
     api.post(f"{place}/{made['id']}/accept")
     api.post(f"{place}/{made['id']}/reject")
-    (again,) = api.post(f"{place}/propose", {"sentences": [row["behavior"]]}, 201)["items"]
+    (again,) = asked_about(api, place, sentences=[row["behavior"]])
     api.post(f"{place}/accept", {"rule_ids": [again["id"]]})
+    api.post(f"{place}/dismiss", {"sentences": [row["behavior"]]})
     api.get(place)
     api.get(f"/api/datasets/{dataset['id']}/sentences")
     api.get(f"/api/tasks/{dataset['task_ids'][0]}/sentences?examples=true")
     plans, plain = f"/api/agents/{agent['id']}/plans", api.dataset(REFUND_TASK, agent_id=agent["id"])
-    api.post(f"{plans}/propose", {"tools": ["get_order"], "task_id": plain["task_ids"][0]})
+    api.post(f"{plans}/propose", {"tools": ["get_order"], "task_id": plain["task_ids"][0]}, 202)
     api.post(f"{plans}/accept", {"plans": {"get_order": steps}})
 
 

@@ -1,15 +1,19 @@
 """Rules that a model proposes for sentences: in force once a person accepts them, in place of any reading."""
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
 
 from pipelines.core.models.model_question import Failure, Purpose
+from pipelines.engine.platform import later
 from pipelines.engine.simulation import read_sentences
+from pipelines.engine.simulation.author_jobs import SILENT_S
 from pipelines.models.scripted import Scripted
+from pipelines.storage.agents.author_jobs import add_job
 from support.desk import ORDER_ID, STATE, House, Org, answered, refused, tool
-from support.scripted_models import let_answer
+from support.scripted_models import let_answer, saying
 
 pytestmark = pytest.mark.anyio
 
@@ -26,10 +30,20 @@ RULE = {
 }
 
 
-def translating(*rules: Any, left_out: str = "It speaks of tone.") -> Scripted:
+def cancelling(order: str, outcome: str = "allowed", **more: Any) -> Any:
+    """An example call of a model."""
+    return {"tool": "cancel_order", "arguments": {"order_id": order}, "outcome": outcome} | more
+
+
+EXAMPLES = [cancelling("7001"), cancelling("4521", "refused", error="needs_clerk")]
+CHEAPER = [cancelling("7001", "refused"), cancelling("4521")]
+ANY_ORDER = [cancelling("7001"), cancelling("4521")]
+
+
+def translating(*rules: Any, examples: Any = EXAMPLES, left_out: str = "It speaks of tone.") -> Scripted:
     def answer(question: Any) -> Any:
-        said = [{"number": 1, "rules": [*rules]}, {"number": 2, "rules": [], "left_out": left_out}]
-        return {"sentences": said}
+        first = {"number": 1, "rules": [*rules], "examples": examples}
+        return {"sentences": [first, {"number": 2, "rules": [], "left_out": left_out}]}
 
     return Scripted(answer=answer, purpose="author")
 
@@ -41,8 +55,14 @@ async def uploaded(org: Org, behavior: str = f"{PRECIOUS}\n{FRIENDLY}") -> tuple
 
 
 async def proposed(org: Org, dataset: Any, **body: Any) -> Any:
+    return (await ended(org, dataset, **body))["answer"]["items"]
+
+
+async def ended(org: Org, dataset: Any, **body: Any) -> Any:
+    """A question to the model, when it has ended."""
     path = f"/api/datasets/{dataset['id']}/rules/propose"
-    return answered(await org.client.post(path, json=body), 201)["items"]
+    job = answered(await org.client.post(path, json=body), 202)
+    return answered(await org.client.get(f"/api/author-jobs/{job['id']}", params={"wait_s": 20}))
 
 
 async def decided(org: Org, dataset: Any, rule: Any, word: str, status: int = 200) -> Any:
@@ -62,20 +82,13 @@ async def test_a_rule_holds_from_its_acceptance_on_and_costs_nothing(house: Hous
     first, second = await proposed(org, dataset)
     assert (first["sentence"], first["status"], first["rules"]) == (PRECIOUS, "proposed", [RULE])
     tried = first["tried"]
-    assert [tried[key] for key in ("calls", "differ", "refused", "problem", "warning")] == [
-        2,
-        1,
-        1,
-        None,
-        None,
-    ]
+    assert (tried["problem"], tried["warning"]) == (None, None)
     assert tried["read_as"] == [
         'cancel_order fails with 409 needs_clerk "A clerk has to do this" unless'
         " the order's amount is less than 50."
     ]
-    (example,) = tried["examples"]
-    assert [call["arguments"] for call in example["passes"]] == [{"order_id": "7001"}]
-    assert [call["arguments"] for call in example["refused"]] == [{"order_id": "4521"}]
+    shown = [(one["arguments"]["order_id"], one["status"], one["problem"]) for one in tried["examples"]]
+    assert shown == [("7001", 200, None), ("4521", 409, None)]
     assert (second["sentence"], second["status"]) == (FRIENDLY, "refused")
     assert await cancelled(org, agent, dataset) == 200, "what is proposed is in force nowhere"
     told = await decided(org, dataset, first, "accept")
@@ -84,6 +97,36 @@ async def test_a_rule_holds_from_its_acceptance_on_and_costs_nothing(house: Hous
     assert await cancelled(org, agent, dataset, "7001") == 200
     assert (await before.call("cancel_order", {"order_id": "4521"})).status_code == 200, "it was made before"
     assert len(model.asked) == 1
+
+
+async def test_rules_that_fail_their_check_go_back_once_with_the_reason(house: House, org: Org) -> None:
+    answers = [
+        {"number": 1, "rules": [RULE], "examples": CHEAPER},
+        {"number": 1, "rules": [RULE], "examples": EXAMPLES},
+    ]
+    script = [
+        Scripted(
+            answer=lambda question: {"sentences": [answers[len(question.messages) // 2]]}, purpose="author"
+        )
+    ]
+    model = let_answer(house, *script, purpose=Purpose.AUTHOR)
+    _, dataset = await uploaded(org)
+    (first,) = await proposed(org, dataset)
+    assert (first["status"], first["tried"]["problem"]) == ("proposed", None)
+    assert len(model.asked) == 2
+    told = model.asked[1].messages[-1].content
+    assert "sentence 1: example 1: expected refused, but the call is allowed" in told
+
+
+async def test_rules_that_fail_their_check_twice_are_shown_and_cannot_be_accepted(
+    house: House, org: Org
+) -> None:
+    model = let_answer(house, translating(RULE, examples=CHEAPER), purpose=Purpose.AUTHOR)
+    _, dataset = await uploaded(org)
+    first, _ = await proposed(org, dataset)
+    assert (first["status"], len(model.asked)) == ("refused", 2)
+    assert "example 1: expected refused" in first["tried"]["problem"]
+    assert [one["problem"] is None for one in first["tried"]["examples"]] == [False, False]
 
 
 async def test_what_is_enforced_is_no_longer_told_as_not_read(house: House, org: Org) -> None:
@@ -111,7 +154,8 @@ async def test_a_rule_that_is_taken_back_holds_no_longer(house: House, org: Org)
 
 
 async def test_a_rule_that_changes_nothing_here_is_told_and_can_be_accepted(house: House, org: Org) -> None:
-    let_answer(house, translating(RULE | {"expression": "order.amount < 5000"}), purpose=Purpose.AUTHOR)
+    wide = translating(RULE | {"expression": "order.amount < 5000"}, examples=ANY_ORDER)
+    let_answer(house, wide, purpose=Purpose.AUTHOR)
     _, dataset = await uploaded(org)
     first, _ = await proposed(org, dataset)
     assert (first["status"], first["tried"]["problem"]) == ("proposed", None)
@@ -136,7 +180,7 @@ async def test_a_sentence_that_is_read_can_be_asked_about_and_its_translation_wi
     house: House, org: Org
 ) -> None:
     turned = RULE | {"expression": "order.amount > 50"}
-    let_answer(house, translating(turned), purpose=Purpose.AUTHOR)
+    let_answer(house, translating(turned, examples=CHEAPER), purpose=Purpose.AUTHOR)
     agent, dataset = await uploaded(org, f"{CHEAP} {FRIENDLY}")
     assert await cancelled(org, agent, dataset, "4521") == 409
     path = f"/api/datasets/{dataset['id']}/rules/propose"
@@ -175,7 +219,8 @@ async def test_many_are_accepted_at_once_or_none_of_them(house: House, org: Org)
     other = RULE | {"expression": "order.status != 'delivered'"}
 
     def answer(question: Any) -> Any:
-        return {"sentences": [{"number": 1, "rules": [RULE]}, {"number": 2, "rules": [other]}]}
+        first = {"number": 1, "rules": [RULE], "examples": EXAMPLES}
+        return {"sentences": [first, {"number": 2, "rules": [other], "examples": ANY_ORDER}]}
 
     let_answer(house, Scripted(answer=answer, purpose="author"), purpose=Purpose.AUTHOR)
     agent, dataset = await uploaded(org)
@@ -199,8 +244,9 @@ async def test_a_new_translation_replaces_the_one_before(house: House, org: Org)
     turned = RULE | {"expression": "order.amount > 50"}
 
     def answer(question: Any) -> Any:
-        rule = RULE if FRIENDLY in question.messages[0].content.rpartition('"sentences"')[2] else turned
-        return {"sentences": [{"number": 1, "rules": [rule]}]}
+        is_first = FRIENDLY in question.messages[0].content.rpartition('"sentences"')[2]
+        rule, examples = (RULE, EXAMPLES) if is_first else (turned, CHEAPER)
+        return {"sentences": [{"number": 1, "rules": [rule], "examples": examples}]}
 
     let_answer(house, Scripted(answer=answer, purpose="author"), purpose=Purpose.AUTHOR)
     agent, dataset = await uploaded(org)
@@ -251,9 +297,9 @@ async def test_without_a_model_the_setting_is_named(org: Org) -> None:
 async def test_a_model_that_fails_is_told_and_nothing_is_stored(house: House, org: Org) -> None:
     let_answer(house, Scripted(answer=Failure.UNAVAILABLE), purpose=Purpose.AUTHOR)
     _, dataset = await uploaded(org)
-    path = f"/api/datasets/{dataset['id']}/rules/propose"
-    error = refused(await org.client.post(path, json={}), 502, "model_failed")
-    assert error["details"]["reason"] == "unavailable"
+    job = await ended(org, dataset)
+    assert (job["status"], job["answer"], job["error"]["code"]) == ("failed", None, "model_failed")
+    assert job["error"]["details"]["reason"] == "unavailable"
     assert answered(await org.client.get(f"/api/datasets/{dataset['id']}/rules"))["items"] == []
 
 
@@ -292,3 +338,98 @@ async def test_unknown_fields_are_refused(house: House, org: Org) -> None:
         f"/api/datasets/{dataset['id']}/rules/propose", content=json.dumps({"x": 1})
     )
     assert response.status_code == 422
+
+
+async def test_an_upload_knows_what_was_accepted_for_its_sentences(house: House, org: Org) -> None:
+    let_answer(house, translating(RULE), purpose=Purpose.AUTHOR)
+    agent, dataset = await uploaded(org)
+    first, _ = await proposed(org, dataset)
+    await decided(org, dataset, first, "accept")
+    row = {"user": "Cancel it.", "state": STATE, "behavior": f"Nothing else. \n - {PRECIOUS[:-1]}  "}
+    other = await org.dataset(row, agent_id=agent["id"])
+    assert await cancelled(org, agent, other) == 409
+    assert await cancelled(org, agent, other, "7001") == 200
+    (known,) = answered(await org.client.get(f"/api/datasets/{other['id']}/rules"))["items"]
+    assert (known["id"], known["dataset_id"], known["status"]) == (first["id"], dataset["id"], "accepted")
+    stranger = await org.agent(tools_schema=[CANCEL], name="another agent")
+    elsewhere = await org.dataset(row, agent_id=stranger["id"])
+    assert await cancelled(org, stranger, elsewhere) == 200, "of another agent's datasets nothing is known"
+    await decided(org, other, known, "reject")
+    assert await cancelled(org, agent, dataset) == 200
+
+
+async def test_of_two_rules_for_a_sentence_a_datasets_own_holds(house: House, org: Org) -> None:
+    turned = RULE | {"expression": "order.amount > 50"}
+    script = [
+        Scripted(
+            answer={"sentences": [{"number": 1, "rules": [rule], "examples": examples}]},
+            purpose="author",
+            times=1,
+        )
+        for rule, examples in ((RULE, EXAMPLES), (turned, CHEAPER))
+    ]
+    let_answer(house, *script, purpose=Purpose.AUTHOR)
+    agent, dataset = await uploaded(org, PRECIOUS)
+    (first,) = await proposed(org, dataset)
+    row = {"user": "Cancel it.", "state": STATE | {"user": {"u-1": {"name": "Ann"}}}, "behavior": PRECIOUS}
+    other = await org.dataset(row, agent_id=agent["id"])
+    (second,) = await proposed(org, other)
+    await decided(org, dataset, first, "accept")
+    assert await cancelled(org, agent, other) == 409
+    await decided(org, other, second, "accept")
+    assert (await cancelled(org, agent, other), await cancelled(org, agent, dataset)) == (200, 409)
+
+
+async def test_a_dismissed_sentence_hands_no_call_to_the_simulator_model(house: House, org: Org) -> None:
+    model = let_answer(house, Scripted(answer=saying({"status": "cancelled"})))
+    agent, dataset = await uploaded(org, FRIENDLY)
+    assert await cancelled(org, agent, dataset) == 200
+    assert len(model.asked) == 1
+    path = f"/api/datasets/{dataset['id']}/rules/dismiss"
+    for wrong in ({}, {"sentences": []}, {"sentences": ["Not there."]}, {"sentences": [FRIENDLY], "x": 1}):
+        refused(await org.client.post(path, json=wrong), 422, "invalid_request")
+    (rule,) = answered(await org.client.post(path, json={"sentences": [FRIENDLY]}))["items"]
+    assert (rule["status"], rule["rules"], rule["decided_by"]) == ("dismissed", [], "first key")
+    run = await org.open_run(agent["id"], dataset["task_ids"][0])
+    assert not any(FRIENDLY in warning for warning in run.opened["soft_warnings"])
+    assert await cancelled(org, agent, dataset) == 200
+    assert len(model.asked) == 1, "the plan covers the call now"
+    (shown,) = answered(await org.client.get(f"/api/datasets/{dataset['id']}/sentences"))["items"]
+    assert (shown["origin"], shown["not_read"]) == ("dismissed", None)
+    assert (await decided(org, dataset, rule, "reject"))["status"] == "withdrawn"
+    (shown,) = answered(await org.client.get(f"/api/datasets/{dataset['id']}/sentences"))["items"]
+    assert shown["not_read"] is not None
+
+
+async def test_a_question_is_a_job_with_progress(house: House, org: Org) -> None:
+    slow = Scripted(
+        answer={"sentences": [{"number": 1, "rules": [RULE], "examples": EXAMPLES}]},
+        purpose="author",
+        delay_s=0.5,
+    )
+    let_answer(house, slow, purpose=Purpose.AUTHOR)
+    agent = await org.agent(tools_schema=[CANCEL])
+    rows = [
+        {"user": "Cancel it.", "state": STATE, "behavior": text}
+        for text in (PRECIOUS, "Gold leaves the house only with a guard.")
+    ]
+    dataset = await org.dataset(*rows, agent_id=agent["id"])
+    path = f"/api/datasets/{dataset['id']}/rules/propose"
+    job = answered(await org.client.post(path, json={}), 202)
+    assert (job["status"], job["answer"], job["subject"]) == ("running", None, f"dataset {dataset['id']}")
+    seen = set()
+    while job["status"] == "running":
+        job = answered(await org.client.get(f"/api/author-jobs/{job['id']}", params={"wait_s": 0.1}))
+        seen.add((job["done"], job["total"]))
+    assert {(0, 2), (1, 2), (2, 2)} <= seen
+    assert [one["status"] for one in job["answer"]["items"]] == ["proposed", "proposed"]
+    other = await house.another_org()
+    refused(await other.client.get(f"/api/author-jobs/{job['id']}"), 404, "not_found")
+
+
+async def test_a_job_whose_process_is_gone_has_failed(house: House, org: Org) -> None:
+    platform = house.platform
+    add = partial(add_job, org_id=1, subject="dataset 1", now=later(platform.now(), -2 * SILENT_S))
+    job_id = await platform.database.write(add)
+    job = answered(await org.client.get(f"/api/author-jobs/{job_id}", params={"wait_s": 5}))
+    assert (job["status"], job["error"]["code"]) == ("failed", "interrupted")

@@ -38,7 +38,10 @@ async def made(org: Org) -> tuple[Any, int]:
 
 
 async def proposed(org: Org, agent: Any, **body: Any) -> Any:
-    return answered(await org.client.post(f"/api/agents/{agent['id']}/plans/propose", json=body), 200)
+    job = answered(await org.client.post(f"/api/agents/{agent['id']}/plans/propose", json=body), 202)
+    ended = answered(await org.client.get(f"/api/author-jobs/{job['id']}", params={"wait_s": 20}))
+    assert ended["status"] == "done", ended
+    return ended["answer"]
 
 
 async def test_a_plan_is_proposed_for_what_is_a_guess_and_applied_by_nobody(house: House, org: Org) -> None:

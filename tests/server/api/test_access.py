@@ -14,6 +14,7 @@ from pipelines.core.models.model_question import Purpose
 from pipelines.core.tasks.seed_session import read_session_request
 from pipelines.server.app import App
 from pipelines.server.config.settings import load_settings
+from pipelines.storage.agents.author_jobs import add_job
 from pipelines.storage.agents.authored_rules import PROPOSED, NewRule, add_proposals
 from pipelines.storage.runs.batches import add_batch, finish_batch
 from pipelines.storage.runs.model_exchanges import NewExchange, add_exchange
@@ -30,7 +31,7 @@ DOCUMENT: Row = App(load_settings({})).api.openapi()
 METHODS = ("get", "post", "put", "patch", "delete")
 IDS = (
     *("agent_id", "batch_id", "credential_id", "dataset_id", "endpoint_id", "key_id", "name"),
-    *("run_id", "task_id", "session_id", "row_id", "number", "rule_id", "exchange_id", "ref"),
+    *("run_id", "task_id", "session_id", "row_id", "number", "rule_id", "job_id", "exchange_id", "ref"),
 )
 
 
@@ -128,6 +129,8 @@ async def send(client: httpx2.AsyncClient, operation: Operation, ids: Row) -> ht
         body = body | {"name": f"orders-{uuid4()}"}
     if str(operation) == "POST /api/datasets/{dataset_id}/rules/accept":
         body = {"rule_ids": [ids["rule_id"]]}
+    if str(operation) == "POST /api/datasets/{dataset_id}/rules/dismiss":
+        body = {"sentences": ["All tools succeed."]}
     if str(operation) == "POST /api/runs":
         body = {"mode": "manual", "agent_id": ids["agent_id"], "task_ids": [ids["task_id"]]}
     if str(operation) == "POST /api/runs/import":
@@ -146,7 +149,7 @@ async def send(client: httpx2.AsyncClient, operation: Operation, ids: Row) -> ht
 async def things_of(house: House, org: Org) -> Row:
     """One of everything an org can have, by the name of its path parameter."""
     agent = await org.agent()
-    dataset = await org.dataset(agent_id=agent["id"])
+    dataset = await org.dataset(TASK | {"behavior": "All tools succeed."}, agent_id=agent["id"])
     run = await org.open_run(agent["id"], dataset["task_ids"][0])
     answered(await run.call("refund_order", {"order_id": "4521"}))
     key = answered(await org.client.post("/api/keys", json={"name": "k"}), 201)
@@ -172,6 +175,9 @@ async def things_of(house: House, org: Org) -> Row:
     let_answer(house, purpose=Purpose.AUTHOR)
     return {
         "rule_id": rule_id,
+        "job_id": await house.platform.database.write(
+            partial(add_job, org_id=org.id, subject="dataset 1", now=more["now"])
+        ),
         "exchange_id": await house.platform.database.write(partial(exchange_of, org, run.id)),
         "session_id": await house.platform.database.write(partial(session_of, org, agent["id"])),
         "row_id": 1,

@@ -10,9 +10,10 @@ import pytest
 from playwright.sync_api import Browser
 from signed_in import Signed, as_viewer, signed_in, words
 
+from pipelines.engine.simulation.author_jobs import WAITED_FOR_S
 from support.browser import check_page, person
 from support.desk import ORDER_ID, STATE, tool
-from support.server_process import Api, house_in
+from support.server_process import Api, eventually, house_in
 
 UNCLEAR = tool("run_close", "Runs it.", ORDER_ID, ["order_id"])
 CLOSE = [
@@ -25,14 +26,44 @@ SECOND = "Shipped goods stay as they are."
 READ = "run_close fails when the order's amount is above 70."
 RULE = {"form": "require", "tools": ["run_close"], "expression": "order.amount < 50", "error": "needs_clerk"}
 STAYS = {"form": "require", "tools": ["run_close"], "expression": "order.status != 'shipped'"}
+EXAMPLES = [
+    {"tool": "run_close", "arguments": {"order_id": "7001"}, "outcome": "allowed"},
+    {"tool": "run_close", "arguments": {"order_id": "4521"}, "outcome": "refused", "error": "needs_clerk"},
+]
+SLOW = "Slow goods wait for the tide."
 SCRIPT = [
+    {
+        "purpose": "author",
+        "about": "seal_order",
+        "delay_s": WAITED_FOR_S + 1,
+        "answer": {"why": "It seals.", "steps": CLOSE},
+    },
+    {
+        "purpose": "author",
+        "about": SLOW,
+        "delay_s": WAITED_FOR_S + 1,
+        "answer": {"sentences": [{"number": 1, "rules": [RULE], "examples": EXAMPLES}]},
+    },
     {"purpose": "author", "about": "Write the plan", "answer": {"why": "It <i>closes</i>.", "steps": CLOSE}},
     {
         "purpose": "author",
         "about": SECOND,
-        "answer": {"sentences": [{"number": 1, "rules": [RULE]}, {"number": 2, "rules": [STAYS]}]},
+        "answer": {
+            "sentences": [
+                {"number": 1, "rules": [RULE], "examples": EXAMPLES},
+                {
+                    "number": 2,
+                    "rules": [STAYS],
+                    "examples": [EXAMPLES[0], EXAMPLES[1] | {"error": "conflict"}],
+                },
+            ]
+        },
     },
-    {"purpose": "author", "about": "Translate", "answer": {"sentences": [{"number": 1, "rules": [RULE]}]}},
+    {
+        "purpose": "author",
+        "about": "Translate",
+        "answer": {"sentences": [{"number": 1, "rules": [RULE], "examples": EXAMPLES}]},
+    },
 ]
 
 
@@ -65,7 +96,7 @@ def test_rules_are_asked_for_accepted_and_taken_back(api: Api, visitor: Signed) 
     page = visitor.text(base)
     assert PRECIOUS in words(page)
     assert "<b>goods" not in page
-    assert "With the rule, 1 got a different reply" in words(page)
+    assert 'as expected run_close {"order_id":"4521"} → 409 needs_clerk' in words(page)
     (rule_id,) = re.findall(rf"{base}/(\d+)/accept", page)
     assert visitor.post(f"{base}/{rule_id}/accept").status_code == 303
     assert "in force" in words(visitor.text(base))
@@ -96,6 +127,28 @@ def test_every_sentence_is_shown_as_it_is_read_and_ticked_rules_are_accepted_tog
     assert visitor.post(f"{base}/accept", {"rule_id": ids}).status_code == 409
 
 
+def test_a_question_that_takes_long_is_shown_with_its_progress(api: Api, visitor: Signed) -> None:
+    _, dataset = made(api, SLOW)
+    base = f"/datasets/{dataset['id']}/rules"
+    assert visitor.post(base).status_code == 303
+    assert "The model is asked: 0 of 1 texts done." in words(visitor.text(base))
+    ended = "The last question to the model ended"
+    eventually(lambda: ended in words(visitor.text(base)), "the end of the job")
+    assert "? proposed" in words(visitor.text(base))
+
+
+def test_a_sentence_is_dismissed_on_the_page(api: Api, visitor: Signed) -> None:
+    _, dataset = made(api)
+    base = f"/datasets/{dataset['id']}/rules"
+    assert visitor.post(f"{base}/dismiss", {}).status_code == 409
+    assert visitor.post(f"{base}/dismiss", {"sentence": ["Not there."]}).status_code == 409
+    assert visitor.post(f"{base}/dismiss", {"sentence": [PRECIOUS]}).status_code == 303
+    page = words(visitor.text(base))
+    assert "– dismissed" in page
+    assert "✕ not read" not in page
+    assert "Dismissed by" in page
+
+
 def test_a_plan_is_proposed_where_it_is_a_guess_and_kept_by_a_person(api: Api, visitor: Signed) -> None:
     agent, dataset = made(api)
     tools = f"/agents/{agent['id']}/tools"
@@ -114,6 +167,16 @@ def test_a_plan_is_proposed_where_it_is_a_guess_and_kept_by_a_person(api: Api, v
     assert visitor.post(f"{tools}/gone/propose", {}).status_code == 422
 
 
+def test_a_plan_that_takes_long_is_shown_with_its_progress(api: Api, visitor: Signed) -> None:
+    slow = tool("seal_order", "Seals it slowly.", ORDER_ID, ["order_id"])
+    agent = api.agent("http://127.0.0.1:9", tools_schema=[slow])
+    shown = visitor.post(f"/agents/{agent['id']}/tools/seal_order/propose", {})
+    assert shown.status_code == 303
+    place = shown.headers["location"].partition("?")[0]
+    assert "The model is asked for a plan" in words(visitor.text(place))
+    eventually(lambda: "It seals." in words(visitor.text(place)), "the end of the job")
+
+
 def test_a_viewer_sees_them_and_decides_nothing(api: Api) -> None:
     _, dataset = made(api)
     with signed_in(api, as_viewer(api)) as viewer:
@@ -125,7 +188,7 @@ def test_a_viewer_sees_them_and_decides_nothing(api: Api) -> None:
 @pytest.mark.slow
 def test_both_pages_hold_what_a_reader_needs(api: Api, browser: Browser) -> None:
     agent, dataset = made(api)
-    api.post(f"/api/datasets/{dataset['id']}/rules/propose", {}, 201)
+    api.post(f"/api/datasets/{dataset['id']}/rules/propose", {}, 202)
     with person(browser, api) as reader:
         check_page(reader, f"/datasets/{dataset['id']}/rules", "rules")
         page = reader.opens(f"/agents/{agent['id']}/tools?tool=run_close")

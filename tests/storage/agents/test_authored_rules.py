@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pipelines.storage.accounts.keys import add_org
-from pipelines.storage.agents import authored_rules
+from pipelines.storage.agents import author_jobs, authored_rules
 from pipelines.storage.agents.authored_rules import NewRule
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.database import Database
@@ -66,7 +66,9 @@ def rule(count: int, sentence: str = "At most a few.") -> NewRule:
 
 
 def in_force(connection: Connection, version: int) -> list[Any]:
-    found = authored_rules.rules_in_force(connection, dataset_id=1, version=version, behavior="Any text.")
+    found = authored_rules.rules_in_force(
+        connection, dataset_id=1, version=version, behavior="At most a few. Another."
+    )
     return [each["count"] for rules in found.values() for each in rules if isinstance(each, dict)]
 
 
@@ -118,3 +120,40 @@ async def test_what_nobody_decided_on_is_replaced_and_what_was_decided_stays(dat
     told = await database.write(play)
     assert [status for status, _ in told] == ["rejected", "proposed", "proposed"]
     assert [rules[0]["count"] for _, rules in told] == [1, 3, 4]
+
+
+async def test_a_dismissal_withdraws_what_was_accepted_and_holds_from_its_version_on(
+    database: Database,
+) -> None:
+    def play(connection: Connection) -> tuple[list[Any], list[str]]:
+        ids = authored_rules.add_proposals(connection, [rule(3)], now=NOW)
+        authored_rules.accept(connection, authored_rules.rules_by_id(connection, ids), by="Ada", now=NOW)
+        more: Any = {"org_id": 1, "by": "Ada", "now": NOW}
+        authored_rules.dismiss(connection, 1, sentences=["At  most a few"], **more)
+        found = [
+            authored_rules.rules_in_force(connection, dataset_id=1, version=at, behavior="At most a few.")
+            for at in range(3)
+        ]
+        items = authored_rules.rules_of_dataset(connection, org_id=1, dataset_id=1)
+        return found, [each.status for each in items]
+
+    found, statuses = await database.write(play)
+    assert [[*one.values()] for one in found] == [[], [[RULE | {"count": 3}]], [[]]]
+    assert statuses == ["dismissed", "withdrawn"]
+
+
+async def test_a_job_keeps_its_progress_and_ends_once(database: Database) -> None:
+    def play(connection: Connection) -> list[Any]:
+        job_id = author_jobs.add_job(connection, org_id=1, subject="dataset 1", now=NOW)
+        author_jobs.note_progress(connection, job_id, done=1, total=3, now=NOW)
+        running = author_jobs.last_job(connection, org_id=1, subject="dataset 1")
+        author_jobs.end_job(connection, job_id, answer={"items": []}, error=None, now=NOW)
+        author_jobs.end_job(connection, job_id, answer=None, error={"code": "late"}, now=NOW)
+        ended = author_jobs.job_by_id(connection, org_id=1, job_id=job_id)
+        assert author_jobs.job_by_id(connection, org_id=2, job_id=job_id) is None
+        return [(one.status, one.done, one.total, one.answer, one.error) for one in (running, ended) if one]
+
+    assert await database.write(play) == [
+        ("running", 1, 3, None, None),
+        ("done", 1, 3, {"items": []}, None),
+    ]

@@ -22,6 +22,15 @@ ROWS = (
     (SECOND, "Be kind.", 8, "proposed", None),
     (FIRST, "Old.", 9, "rejected", None),
 )
+#: A trial as that release stored it: of each rule, calls that pass and calls that it refuses.
+CALL = {"tool": "list_orders", "arguments": {}, "now": NOW, "status": 200, "body": []}
+TRIED = {
+    "calls": 1,
+    "differ": 1,
+    "refused": 0,
+    "problem": None,
+    "examples": [{"rule": {}, "passes": [], "refused": [CALL], "calls": 1, "differ": 1, "refused_count": 0}],
+}
 
 
 @pytest.fixture
@@ -41,7 +50,7 @@ def fill(connection: Connection) -> None:
             " model, from_version, created_at) VALUES (1, 1, ?, ?, ?, ?, ?, 'm', ?, ?)",
             (
                 *(named(text.encode()).hash, sentence, dumps([{"count": count}]).decode()),
-                *(dumps({"calls": 1, "differ": 1, "refused": 0, "problem": None}).decode(), status),
+                *(dumps(TRIED).decode(), status),
                 *(version, NOW),
             ),
         )
@@ -58,11 +67,13 @@ async def test_runs_keep_the_rules_of_their_text_and_new_runs_have_them_by_sente
     def read(connection: Connection) -> tuple[Any, ...]:
         version = authored_rules.rules_version(connection, 1)
         before = [in_force(connection, 2, text) for text in (FIRST, SECOND)]
-        now = [in_force(connection, version, text) for text in (FIRST, SECOND, "A third text.")]
-        return version, before, now
+        texts = (FIRST, SECOND, "A third text. A few only.", "Nothing.")
+        between = [in_force(connection, 3, text) for text in texts]
+        return version, before, between, [in_force(connection, version, text) for text in texts]
 
-    version, before, now = await database.read(read)
-    assert (version, before, now) == (3, [[3], [5]], [[5], [5], [5]])
+    version, before, between, now = await database.read(read)
+    assert (version, before) == (4, [[3], [5]])
+    assert between == now == [[5], [5], [5], []]
 
 
 async def test_of_two_proposals_for_a_sentence_the_newer_is_left_and_can_be_accepted(
@@ -72,16 +83,14 @@ async def test_of_two_proposals_for_a_sentence_the_newer_is_left_and_can_be_acce
         items = authored_rules.rules_of_dataset(connection, org_id=1, dataset_id=1)
         proposed = [rule for rule in items if rule.status == "proposed"]
         assert [rule.rules for rule in proposed] == [[{"count": 8}]]
+        unstated = {"given": {}, "before": [], "expected": {}, "problem": None}
         assert proposed[0].as_json()["tried"] == {
-            "calls": 1,
-            "differ": 1,
-            "refused": 0,
             "problem": None,
             "warning": None,
             "read_as": [],
-            "examples": [],
+            "examples": [CALL | unstated],
         }
         assert authored_rules.accept(connection, proposed, by="Ada", now=NOW) == []
-        return in_force(connection, 4, FIRST)
+        return in_force(connection, 5, FIRST)
 
     assert sorted(await database.write(play)) == [5, 8]

@@ -98,11 +98,24 @@ def rules(
             "--accept", metavar="IDS", help="Accept these proposals, all of them or none: 3,4,7, or `all`."
         ),
     ] = None,
+    dismiss: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--dismiss", metavar="SENTENCE", help="Do not enforce this sentence, by intent. Repeatable."
+        ),
+    ] = None,
 ) -> Answer:
     """Show how a model translated sentences into rules, and which rules are accepted."""
     from pipelines.cli.agent.rules import show_rules
 
-    return show_rules(server, dataset_id, propose=propose, sentences=sentence or [], accept=accept)
+    return show_rules(
+        server,
+        dataset_id,
+        propose=propose,
+        sentences=sentence or [],
+        accept=accept,
+        dismiss=dismiss or [],
+    )
 
 
 @app.command()

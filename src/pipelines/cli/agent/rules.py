@@ -6,20 +6,31 @@ from typing import Any
 from pipelines.cli.client import Server
 from pipelines.cli.files import is_number, stop
 from pipelines.cli.options import Answer
+from pipelines.core.simulation.sentences import call_in_words
 from pipelines.core.text.json_text import dumps
 
 ALL = "all"
+LONGEST_CALL = 200  # characters of an example
 
 
 def show_rules(
-    server: Server, dataset_id: int, *, propose: bool, sentences: Sequence[str], accept: str | None
+    server: Server,
+    dataset_id: int,
+    *,
+    propose: bool,
+    sentences: Sequence[str],
+    accept: str | None,
+    dismiss: Sequence[str],
 ) -> Answer:
     path = f"/api/datasets/{dataset_id}/rules"
     if sentences and not propose:
         stop("--sentence needs --propose")
     chosen = _parse_ids(accept) if accept is not None else None
+    if dismiss:
+        server.post(f"{path}/dismiss", {"sentences": [*dismiss]})
     body: Any = {"sentences": [*sentences]} if sentences else {}
-    items = server.post(f"{path}/propose", body)["items"] if propose else server.get(path)["items"]
+    found = server.wait_for(server.post(f"{path}/propose", body)) if propose else server.get(path)
+    items = found["items"]
     if chosen is not None:
         ids = chosen or [item["id"] for item in items if item["status"] == "proposed"]
         accepted = server.post(f"{path}/accept", {"rule_ids": ids})["items"] if ids else []
@@ -57,11 +68,7 @@ def _format_rule(item: Any) -> str:
 
 
 def _format_trial(tried: Any) -> list[str]:
-    figures = f"{tried['calls']} calls, {tried['differ']} answered differently, {tried['refused']} refused"
-    calls = [
-        f"    {word}: {call['tool']} {dumps(call['arguments']).decode()} → {call['status']}"
-        for example in tried["examples"]
-        for word, key in (("passes", "passes"), ("changed", "refused"))
-        for call in example[key][:1]
+    return [
+        f"    {'differs' if call['problem'] else 'as expected'}: {call_in_words(call, LONGEST_CALL)}"
+        for call in tried["examples"]
     ]
-    return [f"    tried: {figures}", *calls]

@@ -30,7 +30,11 @@ def write_plans(
     body = _request_body(seed, behavior, recording)
     path = f"/api/agents/{agent['id']}/plans"
     names = only or _guessed_tools(server, path)
-    found = [server.post(f"{path}/propose", body | {"tools": [name]})["items"][0] for name in names]
+    found = [
+        item
+        for name in names
+        for item in server.wait_for(server.post(f"{path}/propose", body | {"tools": [name]}))["items"]
+    ]
     usable = {item["tool"]: item["plan"] for item in found if item["is_usable"]}
     version = server.post(f"{path}/accept", {"plans": usable})["version"] if accept and usable else None
     if as_json:

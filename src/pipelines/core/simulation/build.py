@@ -120,7 +120,10 @@ class PlannedSimulator:
     @property
     def _unapplied(self) -> Mapping[str, Mapping[Rule, str]]:
         """By tool: the rules that found no place in its plan, and why."""
-        return {name: {one.rule: one.reason for one in self.plan_of(name).unapplied} for name in self.tools}
+        return {
+            name: {one.rule.original or one.rule: one.reason for one in self.plan_of(name).unapplied}
+            for name in self.tools
+        }
 
     def answer(self, tool: str, arguments: JsonObject, ledger: Ledger, moment: Moment) -> SimulatedReply:
         found = self._plans.get(tool) or self.plan_of(tool)

@@ -16,6 +16,7 @@ from pipelines.core.simulation.rules.rule import Origin, Rule
 from pipelines.core.simulation.rules.trial import try_rules
 from pipelines.core.text.json_text import Json, JsonObject, dumps
 
+DISMISSED = "dismissed"  # as the origin of a sentence: somebody decided that it is not to be enforced
 MOST_SUGGESTED = 20  # sentences with suggestions in one answer: each takes up to a tenth of a second
 MOST_SHOWN_BY_CALLS = 20  # sentences with examples in one answer
 _SHOWN: JsonObject = {
@@ -70,17 +71,23 @@ def _sentence_json(
     shown = _SHOWN | reading_json(
         reading, book.reader, suggest=suggest, makes_a_difference=makes_a_difference
     )
-    origins = {rule.origin for rule in reading.rules}
-    is_translated = sentence in book.translated and (Origin.TRANSLATED in origins or not origins)
+    translation = book.translation_of(sentence)
     why = simulator.not_applied.get(sentence)
     ways = (Reading(sentence=sentence, rules=rules) for rules in reading.readings)
     return shown | {
-        "origin": (Origin.TRANSLATED if is_translated else Origin.SENTENCE).value,
+        "origin": _origin(reading, translation),
         "numbers": [*numbers],
         "readings": [_way(one, simulator) for one in ways],
         "not_enforced": why if reading.stop is None else None,
         "uniform": book.uniform.get(sentence),
     }
+
+
+def _origin(reading: Reading, translation: Sequence[Json] | None) -> str:
+    if translation is not None and not translation:
+        return DISMISSED
+    is_translated = any(rule.origin is Origin.TRANSLATED for rule in reading.rules)
+    return (Origin.TRANSLATED if is_translated else Origin.SENTENCE).value
 
 
 def _makes_a_difference(simulator: PlannedSimulator, rules: Sequence[Rule]) -> bool:
@@ -177,11 +184,11 @@ def calls_in_words(example: Any, longest: int) -> Iterator[tuple[str, str]]:
 def call_in_words(call: Any, longest: int) -> str:
     """`cancel_order {"order_id":"o-2"} → 409 conflict: order o-2 is shipped`; of a long one less is shown."""
     body, status = call["body"], call["status"]
-    error = body.get("error") if isinstance(body, dict) and status >= 400 else None
+    error = body.get("error") if isinstance(body, dict) and (status or 0) >= 400 else None
     parts = (
         [str(error[key]) for key in ("code", "message") if error.get(key)] if isinstance(error, dict) else []
     )
-    came = _cut(" ".join(["→", str(status), ": ".join(parts)]).rstrip(), longest * 2 // 3)
+    came = _cut(" ".join(["→", str(status or "not made"), ": ".join(parts)]).rstrip(), longest * 2 // 3)
     before = "".join(f"{one['tool']}, then " for one in call.get("before", ()))
     made = f"{before}{call['tool']} {dumps(call['arguments']).decode()}"
     return f"{_cut(made, longest - len(came) - 1)} {came}"

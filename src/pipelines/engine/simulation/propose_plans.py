@@ -2,6 +2,7 @@
 accepts."""
 
 import time
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -31,8 +32,10 @@ from pipelines.engine.live.time_limit import has_time
 from pipelines.engine.model_calls.ask_models import Asker, CheckedAnswer
 from pipelines.engine.models.choose_model import models_named_for
 from pipelines.engine.platform import Platform
+from pipelines.engine.simulation.author_jobs import Progress, start_job
 from pipelines.engine.simulation.check_plans import seed_of_task
 from pipelines.storage.agents.agents import Agent
+from pipelines.storage.agents.author_jobs import AuthorJob
 
 MOST_ROUNDS = 5
 MOST_TOOLS = 10  # asked for at once
@@ -53,9 +56,21 @@ class _WrittenPlan(NamedTuple):
     asked: CheckedAnswer
 
 
-async def propose_plans(platform: Platform, org_id: int, agent_id: int, body: JsonObject) -> JsonObject:
-    """A plan for each tool that is named, or whose plan is no more than a guess. Nothing is stored or
-    applied."""
+async def propose_plans(platform: Platform, org_id: int, agent_id: int, body: JsonObject) -> AuthorJob:
+    """Asks for a plan for each tool that is named, or whose plan is no more than a guess. Nothing is stored
+    but the answer of the job, and nothing is applied."""
+    work = await _read_work(platform, org_id, agent_id, body)
+    return await start_job(platform, org_id, subject_of(agent_id), work)
+
+
+def subject_of(agent_id: int) -> str:
+    return f"agent {agent_id}"
+
+
+async def _read_work(
+    platform: Platform, org_id: int, agent_id: int, body: JsonObject
+) -> Callable[[Progress], Awaitable[JsonObject]]:
+    """Refuses what cannot be asked for."""
     asked = await platform.plan_readers.run(partial(_read_request, body), owner=org_id)
     agent = await find_agent(platform, org_id, agent_id)
     named = await models_named_for(platform, agent, None)
@@ -63,12 +78,18 @@ async def propose_plans(platform: Platform, org_id: int, agent_id: int, body: Js
     seed = await seed_of_task(platform, org_id, asked.task_id) if asked.task_id is not None else None
     around, simulator = await platform.plan_readers.run(partial(_prepare, agent, seed, asked), owner=org_id)
     wanted = _tools_to_plan(asked.tools, simulator)
-    asker = Asker(org_id=org_id, subject=f"agent {agent_id}", named=named)
-    items: list[Json] = [
-        await _proposal(platform, asker, name, around, simulator, asked.recording)
-        for name in wanted[:MOST_TOOLS]
-    ]
-    return {"items": items, "left_out": [*wanted[MOST_TOOLS:]]}
+    asker = Asker(org_id=org_id, subject=subject_of(agent_id), named=named)
+
+    async def work(progress: Progress) -> JsonObject:
+        items: list[Json] = []
+        some = wanted[:MOST_TOOLS]
+        for at, name in enumerate(some):
+            await progress(at, len(some))
+            items.append(await _proposal(platform, asker, name, around, simulator, asked.recording))
+        await progress(len(some), len(some))
+        return {"items": items, "left_out": [*wanted[MOST_TOOLS:]]}
+
+    return work
 
 
 async def accept_plans(platform: Platform, org_id: int, agent_id: int, body: JsonObject) -> Agent:

@@ -9,8 +9,7 @@ from pipelines.core.agents.agent_definition import AgentDefinition
 from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.rules.axis import active_rules
-from pipelines.core.simulation.rules.language.read import Reader
-from pipelines.core.simulation.rules.vocabulary import Vocabulary
+from pipelines.core.simulation.rules.language.read import sentences_in
 from pipelines.core.simulation.sentences import (
     MOST_SHOWN_BY_CALLS,
     MOST_SUGGESTED,
@@ -65,7 +64,7 @@ def behavior_texts(
 ) -> list[BehaviorText]:
     """Some of the texts that differ, in the order of the tasks: of one task, those in which some sentences
     stand for the first time, or the first of them."""
-    tasks = _tasks(connection, org_id, dataset_id, task_id)
+    tasks = texts_of_dataset(connection, org_id, dataset_id, task_id)
     wanted = (
         _texts_with_sentences(tasks, sentences) if sentences else dict.fromkeys([*tasks][:MOST_TEXTS], ())
     )
@@ -90,7 +89,9 @@ def _with_worlds(
     ]
 
 
-def _tasks(connection: Connection, org_id: int, dataset_id: int, task_id: int | None) -> dict[str, Task]:
+def texts_of_dataset(
+    connection: Connection, org_id: int, dataset_id: int, task_id: int | None = None
+) -> dict[str, Task]:
     """By text, the first task that has it."""
     if task_id is None:
         tasks = datasets.tasks_of_dataset(connection, dataset_id, limit=MOST_TASKS, after_id=None).items
@@ -105,11 +106,9 @@ def _tasks(connection: Connection, org_id: int, dataset_id: int, task_id: int | 
 
 
 def _texts_with_sentences(texts: Collection[str], sentences: Collection[str]) -> dict[str, tuple[str, ...]]:
-    reader = Reader(Vocabulary(tools={}, kinds={}))  # which only takes the texts apart
     left, found = {*sentences}, dict[str, tuple[str, ...]]()
     for text in texts:
-        here = dict.fromkeys(one.sentence for one in reader.read_text(text, may_read=lambda: False))
-        own = tuple(one for one in here if one in left)
+        own = tuple(one for one in dict.fromkeys(sentences_in(text)) if one in left)
         left -= {*own}
         found |= {text: own} if own else {}
     return found
@@ -146,7 +145,9 @@ async def _read_sentences(
         message, hint = "the dataset names no agent", "whose tools read the text"
         raise Refused([Problem(path="/agent_id", message=message, hint=hint)], "the request")
     agent = await find_agent(platform, org_id, agent_id)
-    tasks = await platform.database.read(lambda connection: _tasks(connection, org_id, dataset_id, task_id))
+    tasks = await platform.database.read(
+        lambda connection: texts_of_dataset(connection, org_id, dataset_id, task_id)
+    )
     left, read = MOST_READING_S, _SentencesRead({}, {})
     texts = [*tasks]
     while texts and left > 0:

@@ -158,15 +158,17 @@ async def post_plans_check(agent_id: Id, request: Request, platform: Ours, key: 
     return answer(await check_plans.check_plans(platform, key.org_id, agent_id, body))
 
 
-@router.post("/{agent_id}/plans/propose", openapi_extra=json_body(bodies.PROPOSE_PLANS))
+@router.post("/{agent_id}/plans/propose", status_code=202, openapi_extra=json_body(bodies.PROPOSE_PLANS))
 async def post_plans_propose(agent_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
     """Ask the author's model for plans of tools that have none but a guess, or of those that are named.
 
-    Each is checked, tried on a task's world and, with a recording, measured; at most five rounds. Nothing is
-    applied. 422 `model_not_configured` where no model is set.
+    The answer is a job: look at it with `GET /api/author-jobs/{job_id}`. Each plan is checked, tried on a
+    task's world and, with a recording, measured; at most five rounds. Nothing is applied. 422
+    `model_not_configured` where no model is set.
     """
     body = await read_json_object(request)
-    return answer(await propose_plans.propose_plans(platform, key.org_id, agent_id, body))
+    job = await propose_plans.propose_plans(platform, key.org_id, agent_id, body)
+    return answer(job.as_json(), 202)
 
 
 @router.post("/{agent_id}/plans/accept", openapi_extra=json_body(bodies.ACCEPT_PLANS))

@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from pipelines.engine.simulation import read_sentences, translate_rules
+from pipelines.engine.simulation.author_jobs import find_job
 from pipelines.server.api.common import (
     Contributor,
     Id,
@@ -62,15 +63,27 @@ async def list_rules(dataset_id: Id, platform: Ours, key: Viewer) -> Response:
     return _listed(await translate_rules.read_rules(platform, key.org_id, dataset_id))
 
 
-@router.post(f"{RULES}/propose", status_code=201, openapi_extra=json_body(bodies.PROPOSE_RULES))
+@router.post(f"{RULES}/propose", status_code=202, openapi_extra=json_body(bodies.PROPOSE_RULES))
 async def propose_rules(dataset_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
     """Ask the author's model for rules, and try each on a task's world. Nothing of it is in force.
 
-    It is asked about the sentences that are not read, or about those that are named. 422
-    `model_not_configured` where no model is set.
+    The answer is a job: look at it with `GET /api/author-jobs/{job_id}`. The model is asked about the
+    sentences that are not read, or about those that are named. 422 `model_not_configured` where no model is
+    set.
     """
     body = await read_json_object(request)
-    return _listed(await translate_rules.propose_rules(platform, key.org_id, dataset_id, body), 201)
+    job = await translate_rules.propose_rules(platform, key.org_id, dataset_id, body)
+    return answer(job.as_json(), 202)
+
+
+@router.get("/api/author-jobs/{job_id}")
+async def get_author_job(
+    job_id: Id, platform: Ours, key: Viewer, wait_s: Annotated[float, Query(ge=0, le=25)] = 0
+) -> Response:
+    """How far a question to the author's model is, then its `answer` or its `error`. With `wait_s` the
+    request waits so long for the end."""
+    job = await find_job(platform, key.org_id, job_id, wait_s=wait_s)
+    return answer(job.as_json())
 
 
 @router.post(f"{RULES}/accept", openapi_extra=json_body(bodies.ACCEPT_RULES))
@@ -80,6 +93,15 @@ async def accept_rules(dataset_id: Id, request: Request, platform: Ours, key: Co
     ids = translate_rules.read_rule_ids(await read_json_object(request))
     by = reviewer_of(key, None)
     return _listed(await translate_rules.accept_rules(platform, key.org_id, dataset_id, ids, by))
+
+
+@router.post(f"{RULES}/dismiss", openapi_extra=json_body(bodies.DISMISS_SENTENCES))
+async def dismiss_sentences(dataset_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
+    """Say that sentences are not to be enforced, by intent. In runs that are made from now on they have no
+    effect, are not reported, and hand no call to a simulator model. Reject the result to take it back."""
+    sentences = translate_rules.read_dismissed(await read_json_object(request))
+    by = reviewer_of(key, None)
+    return _listed(await translate_rules.dismiss_sentences(platform, key.org_id, dataset_id, sentences, by))
 
 
 @router.post(f"{RULES}/{{rule_id}}/accept")
@@ -99,5 +121,5 @@ async def reject_rule(dataset_id: Id, rule_id: Id, platform: Ours, key: Contribu
     return answer(rule.as_json())
 
 
-def _listed(rules: list[AuthoredRule], status: int = 200) -> Response:
-    return answer({"items": [rule.as_json() for rule in rules], "next_cursor": None}, status)
+def _listed(rules: list[AuthoredRule]) -> Response:
+    return answer({"items": [rule.as_json() for rule in rules], "next_cursor": None})

@@ -192,7 +192,7 @@ OPERATIONS = (
     Operation("upload_agent_code", "PUT", "/api/agents/{agent_id}/code", {200: "Agent"}),
     Operation("download_agent_code", "GET", "/api/agents/{agent_id}/code", {200: _ZIP}),
     Operation("list_plans", "GET", "/api/agents/{agent_id}/plans", {200: "PlanList"}),
-    Operation("propose_plans", "POST", "/api/agents/{agent_id}/plans/propose", {200: "ProposedPlanList"}),
+    Operation("propose_plans", "POST", "/api/agents/{agent_id}/plans/propose", {202: "AuthorJob"}),
     Operation("accept_plans", "POST", "/api/agents/{agent_id}/plans/accept", {200: "Agent"}),
     Operation("check_plans", "POST", "/api/agents/{agent_id}/plans/check", {200: "PlanCheck"}),
 )

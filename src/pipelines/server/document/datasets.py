@@ -23,6 +23,7 @@ from pipelines.server.document.parts import (
     ref,
     told,
 )
+from pipelines.storage.agents.author_jobs import AuthorJob
 from pipelines.storage.agents.authored_rules import AuthoredRule
 from pipelines.storage.tasks.datasets import Dataset
 
@@ -44,7 +45,8 @@ _CALLS = told(listed(OBJECT), "calls: `tool`, `arguments`, `now`, `record`, `bef
 _SENTENCE = {
     "sentence": TEXT,
     "origin": told(
-        one_of(("sentence", "translated")), "translated: as somebody accepted it, not as it reads"
+        one_of(("sentence", "translated", "dismissed")),
+        "translated: as somebody accepted it, not as it reads; dismissed: not enforced, by intent",
     ),
     "read_as": told(listed(TEXT), "its rules as canonical sentences"),
     "rules": _RULES,
@@ -162,7 +164,7 @@ SCHEMAS: Schemas = {
     ),
 }
 _EXPORT = {"text/csv": TEXT, "application/json": ref("DatasetExport")}
-RECORDS = (Dataset, AuthoredRule)
+RECORDS = (Dataset, AuthoredRule, AuthorJob)
 OPERATIONS = (
     Operation("create_dataset", "POST", "/api/datasets", {201: "Upload", 200: "Upload"}),
     Operation("list_datasets", "GET", "/api/datasets", {200: "DatasetPage"}),
@@ -173,8 +175,12 @@ OPERATIONS = (
     Operation("list_dataset_sentences", "GET", "/api/datasets/{dataset_id}/sentences", {200: "SentenceList"}),
     Operation("list_task_sentences", "GET", "/api/tasks/{task_id}/sentences", {200: "SentenceList"}),
     Operation("accept_rules", "POST", "/api/datasets/{dataset_id}/rules/accept", {200: "AuthoredRulePage"}),
+    Operation(
+        "dismiss_sentences", "POST", "/api/datasets/{dataset_id}/rules/dismiss", {200: "AuthoredRulePage"}
+    ),
     Operation("list_rules", "GET", "/api/datasets/{dataset_id}/rules", {200: "AuthoredRulePage"}),
-    Operation("propose_rules", "POST", "/api/datasets/{dataset_id}/rules/propose", {201: "AuthoredRulePage"}),
+    Operation("propose_rules", "POST", "/api/datasets/{dataset_id}/rules/propose", {202: AuthorJob}),
+    Operation("get_author_job", "GET", "/api/author-jobs/{job_id}", {200: AuthorJob}),
     Operation(
         "accept_rule", "POST", "/api/datasets/{dataset_id}/rules/{rule_id}/accept", {200: AuthoredRule}
     ),

@@ -1025,6 +1025,50 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         ALTER TABLE skill_spans ADD COLUMN device_id TEXT;
         """,
     ),
+    (
+        "0029_rules_of_an_agents_sentences",
+        """
+        -- A rule holds for its sentence in all datasets of the same agent, so versions are counted by the
+        -- org. They go on past those of its datasets: runs that were made before keep what they had, which
+        -- ends where the org begins to count. A rule without a key holds for its dataset alone.
+        ALTER TABLE orgs ADD COLUMN rules_version INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE authored_rules ADD COLUMN sentence_key TEXT;
+        UPDATE orgs SET rules_version = 1 +
+            (SELECT MAX(rules_version) FROM datasets WHERE datasets.org_id = orgs.id)
+            WHERE EXISTS (SELECT 1 FROM datasets WHERE datasets.org_id = orgs.id AND rules_version > 0);
+        INSERT INTO authored_rules (org_id, dataset_id, text_hash, sentence, sentence_key, rules, left_out,
+            tried, status, model, exchange_id, from_version, decided_by, decided_at, created_at)
+            SELECT r.org_id, r.dataset_id, r.text_hash, r.sentence, r.sentence, r.rules, r.left_out, r.tried,
+                r.status, r.model, r.exchange_id, o.rules_version, r.decided_by, r.decided_at, r.created_at
+            FROM authored_rules r JOIN orgs o ON o.id = r.org_id WHERE r.status = 'accepted';
+        UPDATE authored_rules SET status = 'withdrawn', until_version =
+            (SELECT rules_version FROM orgs WHERE orgs.id = authored_rules.org_id)
+            WHERE status = 'accepted' AND sentence_key IS NULL;
+        UPDATE authored_rules SET sentence_key = sentence WHERE status IN ('proposed', 'refused');
+        ALTER TABLE datasets DROP COLUMN rules_version;
+        CREATE INDEX authored_rules_of_sentence ON authored_rules (org_id, sentence_key);
+        """,
+    ),
+    (
+        "0030_author_jobs",
+        """
+        -- Questions to the author's model that take minutes: how far each is, then its answer or its error as
+        -- JSON. Whoever works on it writes `updated_at` again and again.
+        CREATE TABLE author_jobs (
+            id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            subject TEXT NOT NULL,
+            status TEXT NOT NULL,
+            done INTEGER NOT NULL,
+            total INTEGER,
+            answer TEXT,
+            error TEXT,
+            created_at TEXT NOT NULL,
+            updated_at TEXT NOT NULL
+        );
+        CREATE INDEX author_jobs_of_subject ON author_jobs (org_id, subject, id);
+        """,
+    ),
 )
 
 

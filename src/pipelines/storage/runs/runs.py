@@ -76,7 +76,7 @@ class ListedRun(Record, component="Run"):
     dispatched_at: Moment | None  # when its first POST began: from then on the agent may have seen it
     ended_at: Moment | None
     expires_at: Annotated[Moment, As(Moment | None)]
-    rules_version: Hidden[int] = 0  # of its dataset's: which translated rules are in force in it
+    rules_version: Hidden[int] = 0  # of its org's: which translated rules are in force in it
 
     def plain_verdict(self) -> JsonObject:
         """Without what it rests on."""
@@ -195,9 +195,13 @@ _of_task = attrgetter("id", *_OF_TASK[1:])
 
 
 def _rules_versions(connection: Connection, dataset_ids: set[int]) -> dict[int, int]:
-    """Of some datasets: which of their rules are in force now."""
+    """Of some datasets: as of which version of their org's rules runs are made now."""
     ids = sorted(dataset_ids)
-    rows = connection.execute(f"SELECT id, rules_version FROM datasets WHERE id IN {in_list(ids)}", ids)
+    rows = connection.execute(
+        "SELECT datasets.id, orgs.rules_version FROM datasets JOIN orgs ON orgs.id = datasets.org_id"
+        f" WHERE datasets.id IN {in_list(ids)}",
+        ids,
+    )
     return {row[0]: row[1] for row in rows.fetchall()}
 
 

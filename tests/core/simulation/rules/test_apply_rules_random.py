@@ -57,6 +57,8 @@ FIELDS = st.sampled_from(["total", "ssn", "card_number", "status", "name", "item
 EACH = st.sampled_from(
     ["each.total > 30", "each.active", "each.user_id == args.user_id", "each.total > user.balance"]
 )
+#: Of records that other rules may have given any value: nothing that only numbers can be asked.
+MEANT = st.sampled_from(["each.active", "each.user_id == args.user_id", "each.status == 'pending'"])
 WHEN = st.one_of(st.none(), TESTS)
 ANSWERS: st.SearchStrategy[JsonObject] = st.sampled_from(
     [
@@ -82,6 +84,21 @@ FORMS = st.one_of(
     form("keep", expression=EACH),
     form("sort", target=FIELDS),
     form("sort", expression=EACH),
+    form("sort", target=st.lists(FIELDS, min_size=1, max_size=2), expression=EACH),
+    form("require", expression=TESTS, unchanged=st.just(True), first=st.just(True)),
+    form(
+        "set",
+        target=TARGETS,
+        expression=st.one_of(VALUES, st.sampled_from(["[each.total]", "each.status"])),
+        where=MEANT,
+        before=st.booleans(),
+        when=WHEN,
+    ),
+    form("set", target=TARGETS, expression=VALUES, before=st.just(True), when=WHEN),
+    form("unset", target=TARGETS, where=MEANT, before=st.booleans(), when=WHEN),
+    form("remove", target=KINDS, where=MEANT, before=st.booleans(), when=WHEN),
+    form("drop", target=st.one_of(KINDS, st.sampled_from(["order.status", "product.stock"]))),
+    form("amend", target=st.just("other"), status=st.just(422), when=WHEN),
     form("take", count=st.integers(0, 3), pages=st.booleans()),
     form("set", target=TARGETS, expression=VALUES, when=WHEN),
     form("unset", target=TARGETS, when=WHEN),

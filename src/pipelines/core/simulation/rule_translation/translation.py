@@ -1,17 +1,23 @@
 """The question to a model for the typed rules of sentences, and the check of its answer."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from itertools import islice
+from typing import Any, NamedTuple
 
 from pipelines.core.models.model_question import ModelMessage, ModelQuestion, Purpose
+from pipelines.core.simulation.build import PlannedSimulator
 from pipelines.core.simulation.by_model.prompt import as_data
+from pipelines.core.simulation.plan_words import plan_in_words
+from pipelines.core.simulation.rule_translation.example_calls import EXAMPLE_SCHEMA, MOST_EXAMPLES
 from pipelines.core.simulation.rule_translation.prompt import VERSION, instructions
 from pipelines.core.simulation.rules.check import check
+from pipelines.core.simulation.rules.examples import ANY_DAY
 from pipelines.core.simulation.rules.forms import (
     FORMS,
     LONGEST_EXPRESSION,
     LONGEST_MESSAGE,
     LONGEST_NAME,
+    LONGEST_SENTENCE,
     MOST_COUNT,
     MOST_NAMES,
     read_rule,
@@ -27,21 +33,27 @@ MOST_RULES = 10  # of one sentence
 MOST_TOOLS = 60
 MOST_FIELDS = 80  # of a type that are told
 MOST_VALUES = 12  # of a field that are told
+MOST_RECORDS = 3  # of a type that are told
+LONGEST_RECORD = 1_500  # bytes of one that is told
+LONGEST_DESCRIPTION = 2_000  # characters of a tool's
+LONGEST_PLAN = 4_000  # characters of a plan in words
+_TOLD_OF_ARGUMENTS = ("type", "enum", "format", "description")
+MOST_ANSWERED_TOKENS = 16_384  # 40 sentences with their rules and examples
 
 _ONE_LINE: JsonObject = {"type": "string", "maxLength": LONGEST_NAME}
 _EXPRESSION: JsonObject = {"type": "string", "maxLength": LONGEST_EXPRESSION}
 _NAMES: JsonObject = {"type": "array", "items": _ONE_LINE, "minItems": 1, "maxItems": MOST_NAMES}
 _SWITCH: JsonObject = {"type": "boolean"}
 _KEYS: Mapping[str, JsonObject] = {
-    **dict.fromkeys(("expression", "limit", "when"), _EXPRESSION),
-    **dict.fromkeys(("unchanged", "after_changes", "latest", "pages", "on"), _SWITCH),
-    "target": {"type": "string", "maxLength": 2 * LONGEST_NAME},
+    **dict.fromkeys(("expression", "limit", "when", "where"), _EXPRESSION),
+    **dict.fromkeys(("unchanged", "after_changes", "first", "before", "latest", "pages", "on"), _SWITCH),
+    "target": {"type": ["string", "array"], "maxLength": LONGEST_SENTENCE, "items": _ONE_LINE},
     "per": _ONE_LINE,
     "names": _NAMES,
     "count": {"type": "integer", "minimum": 0, "maximum": MOST_COUNT},
     "fields": {"type": "object", "additionalProperties": _EXPRESSION},
     "status": {"type": "integer", "minimum": 400, "maximum": 599},
-    "error": {"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_.-]{0,63}$"},
+    "error": {"type": "string", "pattern": "^\\S{1,64}$"},
     "message": {"type": "string", "maxLength": LONGEST_MESSAGE},
     "reply": {},
 }
@@ -55,6 +67,7 @@ def translation_schema() -> JsonObject:
             "number": {"type": "integer", "minimum": 1, "maximum": MOST_SENTENCES},
             "rules": {"type": "array", "items": rule, "maxItems": MOST_RULES},
             "left_out": {"type": "string", "maxLength": 500},
+            "examples": {"type": "array", "items": EXAMPLE_SCHEMA, "maxItems": MOST_EXAMPLES},
         },
         "number",
         "rules",
@@ -72,12 +85,17 @@ def _record(properties: JsonObject, *required: str) -> JsonObject:
     }
 
 
-def translation_question(text: str, sentences: Sequence[str], vocabulary: Vocabulary) -> ModelQuestion:
+def translation_question(
+    text: str, sentences: Sequence[str], around: PlannedSimulator, *, now: str | None = None
+) -> ModelQuestion:
+    """`around` has the text in which the sentences stand, `now` is its task's."""
+    vocabulary = around.vocabulary
     tools = [*vocabulary.tools.values()][:MOST_TOOLS]
     data: JsonObject = {
-        "tools": [_tool(tool) for tool in tools],
-        "world": {name: _fields(vocabulary, name) for name in vocabulary.kinds},
+        "tools": [_tool(tool, around) for tool in tools],
+        "world": {name: _type(around, name) for name in vocabulary.kinds},
         "flags": [*sorted(vocabulary.flags)],
+        "now": now or ANY_DAY,
         "text": text,
         "sentences": {str(at): each for at, each in enumerate(sentences[:MOST_SENTENCES], 1)},
     }
@@ -89,44 +107,73 @@ def translation_question(text: str, sentences: Sequence[str], vocabulary: Vocabu
         system=f"{instructions()}\n{rule_of(word)}",
         messages=(ModelMessage(role="user", content=asked),),
         schema=translation_schema(),
-        max_output_tokens=8_192,
+        max_output_tokens=MOST_ANSWERED_TOKENS,
     )
 
 
-def _tool(tool: ToolNouns) -> JsonObject:
-    arguments: JsonObject = {key: schema.get("type") for key, schema in tool.arguments.items()}
-    return {"name": tool.name, "arguments": arguments, "about": tool.about, "reads": tool.reads}
+def _tool(tool: ToolNouns, around: PlannedSimulator) -> JsonObject:
+    found = around.plan_of(tool.name)
+    body: Json = found.plan.body if found.plan is not None else []
+    lines = ("  " * one.depth + one.as_text() for one in plan_in_words(body))
+    told: JsonObject = {
+        "name": tool.name,
+        "description": around.tools[tool.name].description[:LONGEST_DESCRIPTION],
+        "arguments": {key: argument_json(schema) for key, schema in tool.arguments.items()},
+        "required": [*sorted(tool.required)],
+        "about": tool.about,
+        "does": "\n".join(lines)[:LONGEST_PLAN],
+        **changes_of(body),
+    }
+    return told | ({"guess": True} if found.is_guess else {})
 
 
-def _fields(vocabulary: Vocabulary, kind: str) -> JsonObject:
-    told: JsonObject = {}
-    for path, field in [*vocabulary.kinds[kind].fields.items()][:MOST_FIELDS]:
+def argument_json(schema: JsonObject) -> Json:
+    kept: JsonObject = {
+        key: schema[key] for key in ("type", "enum", "format", "description") if key in schema
+    }
+    return kept if len(dumps(kept)) <= LONGEST_RECORD else schema.get("type")
+
+
+def changes_of(body: Json) -> JsonObject:
+    """What a plan changes by itself: fields, types of records that it adds, records that it removes."""
+    found: dict[str, dict[str, None]] = {"sets": {}, "adds": {}, "removes": {}}
+    steps: Any = body.get("steps") if isinstance(body, dict) else body
+    left: list[Any] = [*steps]
+    while left:
+        step = left.pop(0)
+        if not isinstance(step, dict):
+            continue
+        for block in ("then", "else", "do"):
+            left += step[block] if isinstance(step.get(block), list) else ()
+        for verb in ("set", "unset", "append"):
+            found["sets"] |= dict.fromkeys(map(str, step.get(verb) or ()))
+        found["adds"] |= {str(step["add"].get("in")): None} if isinstance(step.get("add"), dict) else {}
+        found["removes"] |= {str(step["remove"]): None} if "remove" in step else {}
+    return {key: [*names] for key, names in found.items()}
+
+
+def _type(around: PlannedSimulator, name: str) -> JsonObject:
+    kind, records = around.vocabulary.kinds[name], around.world.entities.get(name, {})
+    fields: JsonObject = {}
+    for path, field in [*kind.fields.items()][:MOST_FIELDS]:
         values = [value for value in field.named_values if isinstance(value, (str, int, float))]
-        told[".".join(path)] = {"kinds": [*sorted(field.kinds)], "values": [*values[:MOST_VALUES]]}
-    return told
+        fields[".".join(path)] = {"kinds": [*sorted(field.kinds)], "values": [*values[:MOST_VALUES]]}
+    shown: JsonObject = {
+        id: one for id, one in islice(records.items(), MOST_RECORDS) if len(dumps(one)) <= LONGEST_RECORD
+    }
+    links: JsonObject = {".".join(path): to for path, to in kind.links.items()}
+    return {"count": len(records), "fields": fields, "links": links, "records": shown}
 
 
-class AnswerCheck:
-    """What the schema cannot say. A rule that cannot be read, or that names what is not there, is told to the
-    model once; if the next answer has one, too, it is shown with its sentence."""
-
-    def __init__(self, sentences: Sequence[str], vocabulary: Vocabulary) -> None:
-        self._sentences, self._vocabulary = sentences, vocabulary
-        self._is_told = False
-
-    def __call__(self, data: JsonObject) -> list[Problem]:
-        found: list[Problem] = []
-        numbers: set[int] = set()
-        for at, (number, bodies, _) in enumerate(_answers(data)):
-            path = pointer(["sentences", at])
-            if number > len(self._sentences) or number in numbers:
-                found.append(
-                    Problem(path=f"{path}/number", message="is not the number of a sentence, or is repeated")
-                )
-            numbers.add(number)
-            found += () if self._is_told else rule_problems(bodies, self._vocabulary, f"{path}/rules")
-        self._is_told = True
-        return found
+def number_problems(data: JsonObject, sentences: Sequence[str]) -> list[Problem]:
+    """What the schema cannot say of an answer."""
+    numbers = [one.number for one in _answers(data)]
+    says = "is not the number of a sentence, or is repeated"
+    return [
+        Problem(path=pointer(["sentences", at, "number"]), message=says)
+        for at, number in enumerate(numbers)
+        if number > len(sentences) or number in numbers[:at]
+    ]
 
 
 def rule_problems(bodies: Sequence[Json], vocabulary: Vocabulary, path: str = "") -> list[Problem]:
@@ -141,24 +188,19 @@ def rule_problems(bodies: Sequence[Json], vocabulary: Vocabulary, path: str = ""
 class Translation(NamedTuple):
     """What a model made of one sentence: rules as they were written, or why there are none."""
 
+    number: int
     rules: list[Json]
-    left_out: str | None
+    left_out: str | None = None
+    examples: tuple[JsonObject, ...] = ()
 
 
 def translations(data: JsonObject, sentences: Sequence[str]) -> dict[str, Translation]:
     """By sentence."""
-    return {
-        sentences[number - 1]: Translation(rules, left_out)
-        for number, rules, left_out in _answers(data)
-        if number <= len(sentences)
-    }
+    return {sentences[one.number - 1]: one for one in _answers(data) if one.number <= len(sentences)}
 
 
-def _answers(data: JsonObject) -> Iterator[tuple[int, list[Json], str | None]]:
-    listed = data["sentences"]
-    for one in listed if isinstance(listed, list) else ():
-        assert isinstance(one, dict)
-        number, rules, left_out = one["number"], one["rules"], one.get("left_out")
-        assert isinstance(number, int)
-        assert isinstance(rules, list)
-        yield number, rules, left_out if isinstance(left_out, str) else None
+def _answers(data: JsonObject) -> Iterator[Translation]:
+    """Of an answer that fits the schema."""
+    listed: Any = data["sentences"]
+    for one in listed:
+        yield Translation(one["number"], one["rules"], one.get("left_out"), tuple(one.get("examples", ())))

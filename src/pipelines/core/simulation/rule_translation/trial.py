@@ -1,71 +1,63 @@
 """Tries a translated sentence in a world: whether its rules can be applied, how they read as sentences, and
-example calls."""
+whether the model's example calls come out as it expects."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated
 
 from pipelines.core.simulation.build import NOT_ENFORCED, PlannedSimulator
-from pipelines.core.simulation.rule_translation.translation import rule_problems
-from pipelines.core.simulation.rules.examples import RuleExample
+from pipelines.core.simulation.rule_translation.example_calls import FEWEST_EXAMPLES, replayed
+from pipelines.core.simulation.rule_translation.translation import Translation, rule_problems
 from pipelines.core.simulation.rules.language.read import Reading
 from pipelines.core.simulation.rules.language.report import canonical_sentences
-from pipelines.core.simulation.sentences import rule_examples
-from pipelines.core.text.json_text import Json, JsonObject
-from pipelines.wire.records import As, Record, shown
+from pipelines.core.text.json_text import JsonObject
+from pipelines.wire.records import Record
 
 MOST_TOLD = 3  # problems with the rules of one sentence
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TranslationTrial(Record, component=""):
-    """On records of a task's world, with the rule and without it."""
+    """The model's example calls, made in a task's world with the rules."""
 
     problem: Annotated[str | None, "why it cannot be accepted"] = None
     warning: Annotated[str | None, "what to know before it is accepted"] = None
     read_as: Annotated[tuple[str, ...], "its rules as canonical sentences"] = ()
-    examples: Annotated[tuple[JsonObject, ...], As(tuple[RuleExample, ...])] = ()  # one for each rule
-
-    @shown(after="")
-    def calls(self) -> int:
-        return self.count("calls")
-
-    @shown(after="")
-    def differ(self) -> Annotated[int, "answered otherwise with it"]:
-        return self.count("differ")
-
-    @shown(after="")
-    def refused(self) -> Annotated[int, "refused with it alone"]:
-        return self.count("refused_count")
-
-    def count(self, key: str) -> int:
-        return sum(count for one in self.examples if isinstance(count := one[key], int))
+    examples: Annotated[
+        tuple[JsonObject, ...],
+        "calls: `tool`, `arguments`, `given` (records as the example has them), `before`, `now`, what is "
+        "`expected`, `status` and `body` of the answer, and as `problem` how that differs",
+    ] = ()
 
 
 def try_translation(
-    sentence: str, bodies: Sequence[Json], around: PlannedSimulator, *, now: str | None = None
+    sentence: str, made: Translation, around: PlannedSimulator, *, now: str | None = None
 ) -> TranslationTrial:
     """On top of what is in force: `around` has the text in which the sentence stands, `now` is its task's."""
-    if not bodies:
+    if not made.rules:
         return TranslationTrial(problem="the translation has no rules")
-    wrong = rule_problems(bodies, around.vocabulary)
+    wrong = rule_problems(made.rules, around.vocabulary)
     if wrong:
-        return TranslationTrial(problem="; ".join(one.message for one in wrong[:MOST_TOLD]))
-    under = around.translated_as(sentence, bodies)
+        return TranslationTrial(problem="; ".join(one.said() for one in wrong[:MOST_TOLD]))
+    under = around.translated_as(sentence, made.rules)
     reading = next(one for one in under.rule_book.readings if one.sentence == sentence)
     shown = tuple(canonical_sentences(reading, under.rule_book.reader))
     if (why := _no_place(reading, under)) is not None:
         return TranslationTrial(problem=why, read_as=shown)
-    examples = tuple(rule_examples(reading.rules, under, now=now))
-    tried = TranslationTrial(read_as=shown, examples=examples)
-    return replace(tried, warning=_no_difference(tried, under.uniform.get(sentence)))
+    examples = tuple(replayed(one, under, now=now) for one in made.examples)
+    return TranslationTrial(
+        read_as=shown,
+        examples=examples,
+        problem=_failed_examples(examples),
+        warning=under.uniform.get(sentence),
+    )
 
 
-def _no_difference(tried: TranslationTrial, uniform: str | None) -> str | None:
-    if uniform is not None:
-        return uniform
-    calls = tried.count("calls")
-    return None if tried.count("differ") else f"it made no difference in {calls} trial calls"
+def _failed_examples(examples: Sequence[JsonObject]) -> str | None:
+    if len(examples) < FEWEST_EXAMPLES:
+        return f"it has {len(examples)} example calls, and at least {FEWEST_EXAMPLES} are needed"
+    failed = [f"example {at}: {one['problem']}" for at, one in enumerate(examples, 1) if one["problem"]]
+    return "; ".join(failed) or None
 
 
 def _no_place(reading: Reading, under: PlannedSimulator) -> str | None:

@@ -94,13 +94,13 @@ def keep(rule: Rule, form: r.Keep, plan: OpenPlan) -> None:
 
 def sort(rule: Rule, form: r.Sort, plan: OpenPlan) -> None:
     def change(items: Expr, until: int) -> Expr:
-        if form.first is not None:
-            parts = (_filter(test, plan, items, until) for test in (form.first, form.first.negated()))
-            return m.arithmetic(next(parts), "+", next(parts))
         if form.latest is not None:  # the ledger keeps records in the order in which they came
             return m.call("reversed", items) if form.latest else items
         for name in reversed(form.by):
             items = m.call("sort", items, n.Constant(name))
+        if form.first is not None:
+            parts = (_filter(test, plan, items, until) for test in (form.first, form.first.negated()))
+            return m.arithmetic(next(parts), "+", next(parts))
         return items
 
     _reshape(rule, plan, change, _SORTED)

@@ -25,7 +25,11 @@ _NO_TOOL = ToolNouns(
     name="", verb="", things=frozenset(), reads=False, arguments={}, required=frozenset(), output={}
 )
 _MOST_TOO_LARGE = 10  # rules for which the plan has no room; after them it is full, and no other is tried
-_STORED, _LAST = 9, 50  # ranks: values kept for later come after the guards, what must hold at the end last
+_FIRST, _STORED, _LAST = (
+    -1,
+    9,
+    50,
+)  # ranks: values kept for later come after the guards, what must hold at the end last
 
 
 class UnappliedRule(NamedTuple):
@@ -114,7 +118,7 @@ def _guard(rule: Rule, form: r.Guard, plan: OpenPlan) -> None:
         step = with_note({"if": need.negated(), "then": [returned]}, rule)
     status = asked.answer.status if isinstance(asked.answer, r.Refusal) else None
     rank = Nature.CALLER if status == 403 and nature is Nature.STATE else nature
-    plan.insert((place,), step, rank.value)
+    plan.insert((place,), step, _FIRST if asked.first else rank.value)
     if plan.is_inferred:
         _drop_guesses(asked.need, plan)
 
@@ -199,6 +203,8 @@ def _looks_up(step: Step, kind: str) -> bool:
 
 #: In the order in which rules are applied.
 _APPLIERS: Mapping[type, Callable[[Rule, Any, OpenPlan], None]] = {
+    r.Drop: effects.drop,
+    r.Amend: lambda rule, form, plan: None,  # the rule that it is about is applied as it says
     r.NotFound: _not_found,
     r.Require: _guard,
     r.LimitCalls: _guard,

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pipelines.core.ledger.ledger import World
+from pipelines.core.simulation.rules.amendments import amended, problem_of
 from pipelines.core.simulation.rules.findings import Finding, FindingKind, findings
 from pipelines.core.simulation.rules.forms import read_rule
 from pipelines.core.simulation.rules.language.read import Reader, Reading
 from pipelines.core.simulation.rules.language.report import explain_stop
+from pipelines.core.simulation.rules.language.text import sentence_key
 from pipelines.core.simulation.rules.language.to_sentence import to_sentence
 from pipelines.core.simulation.rules.rule import Origin, Rule
 from pipelines.core.simulation.rules.trial import TrialResult, try_rules
@@ -26,7 +28,7 @@ MOST_COMPARED = 1_000
 class RuleBook:
     text: str
     typed: tuple[Rule, ...]
-    translated: Mapping[str, Sequence[Json]]  # by sentence: what somebody accepted for it
+    translated: Mapping[str, Sequence[Json]]  # by sentence: what somebody accepted for it, or no rules
     vocabulary: Vocabulary
     world: World
     may_read: Callable[[], bool] = lambda: True
@@ -45,14 +47,23 @@ class RuleBook:
         """Each sentence of the text; an accepted translation wins over the language."""
         return tuple(self._translated(one) or one for one in self.by_language)
 
+    @cached_property
+    def _by_key(self) -> Mapping[str, Sequence[Json]]:
+        return {sentence_key(sentence): bodies for sentence, bodies in self.translated.items()}
+
+    def translation_of(self, sentence: str) -> Sequence[Json] | None:
+        """What somebody accepted for a sentence, however its blanks are set; no rules: it was dismissed."""
+        return self._by_key.get(sentence_key(sentence))
+
     def _translated(self, reading: Reading) -> Reading | None:
         sentence = reading.sentence
-        if sentence not in self.translated:
+        bodies = self.translation_of(sentence)
+        if bodies is None:
             return None
         problems: list[Problem] = []
         rules = [
             read_rule(body, "", problems, sentence=sentence, origin=Origin.TRANSLATED)
-            for body in self.translated[sentence]
+            for body in bodies
             if isinstance(body, dict)
         ]
         if problems:
@@ -61,7 +72,7 @@ class RuleBook:
 
     def translated_as(self, sentence: str, bodies: Sequence[Json]) -> "RuleBook":
         """The same with these rules for a sentence; with none the sentence says nothing."""
-        other = replace(self, translated={**self.translated, sentence: bodies})
+        other = replace(self, translated={**self._by_key, sentence: bodies})
         # What the language makes of the text does not change: it is not read again.
         other.__dict__.update(reader=self.reader, by_language=self.by_language)
         return other
@@ -104,6 +115,9 @@ class RuleBook:
             number, first = finding.rules[0], finding.rules[-1]
             if finding.kind is FindingKind.CONTRADICTS and rules[first - 1].problem is None:
                 rules[number - 1] = rules[number - 1]._replace(problem=self.finding_text(finding))
+        for at, rule in enumerate(self.rules):
+            if rules[at].problem is None and (problem := problem_of(rule, self.rules)) is not None:
+                rules[at] = rules[at]._replace(problem=problem)
         return TrialResult(tuple(rules))
 
     @cached_property
@@ -111,7 +125,8 @@ class RuleBook:
         return self.tried.applied
 
     def rules_for(self, tool: str) -> tuple[Rule, ...]:
-        return tuple(rule for rule in self.applied if rule.covers(tool))
+        """As those that amend others leave them."""
+        return amended([rule for rule in self.applied if rule.covers(tool)], tool, self.vocabulary)
 
     @cached_property
     def not_applied(self) -> dict[str, str]:

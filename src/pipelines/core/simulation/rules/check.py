@@ -77,7 +77,7 @@ class _Checker:
                 yield NameProblem(f"there is no function `{call.function}`", call.function, FUNCTIONS)
             elif known.takes_entity_type:
                 yield from self._type(named)
-        if isinstance(rule.form, r.NotFound | r.Remove):
+        if isinstance(rule.form, r.NotFound | r.Remove | r.Drop):
             yield from self._type(rule.form.entity_type)
 
     def _tool(self, name: n.Scalar) -> Iterator[NameProblem]:
@@ -90,12 +90,15 @@ class _Checker:
 
     def _paths(self, rule: Rule, tools: Sequence[ToolNouns]) -> Iterator[NameProblem]:
         targets = [rule.form.target] if isinstance(rule.form, r.Set) else []
+        targets += [n.Path(rule.form.entity_type, rule.form.keys)] if isinstance(rule.form, r.Drop) else []
         for root, keys in (*targets, *(path for expr in rule.expressions() for path in expr.refs())):
             if root == r.ARGS and keys:
                 for tool in (one for one in tools if keys[0] not in one.arguments):
                     yield NameProblem(f"`{tool.name}` takes no argument `{keys[0]}`", keys[0], tool.arguments)
             elif not self._has_world:
                 continue
+            elif root == r.EACH and rule.each_type is not None:
+                yield from self._fields.absent_in_type(rule.each_type, keys)
             elif root in _OF_REPLY and keys:
                 # What stands around a list is known only where its schema is.
                 known = [one for one in tools if root == r.EACH or one.lists is None or one.output]

@@ -86,8 +86,9 @@ def _blocked_tools(rules: Sequence[Rule]) -> Iterator[Finding]:
 def _effects(form: r.Form) -> Iterator[tuple[str, Expr | None, Any]]:
     """What is done, under which condition, and how."""
     match form:
-        case r.Set(target=target, value=value, when=when):
-            yield f"set `{to_text(m.path(target.root, *target.keys))}`", when, value or m.NULL
+        case r.Set(target=target, value=value, when=when, where=where):
+            of = f" where `{to_text(where)}`" if where is not None else ""
+            yield f"set `{to_text(m.path(target.root, *target.keys))}`{of}", when, value or m.NULL
         case r.Put(name=name, value=value, when=when):
             yield f"answer `{name}`", when, value
         case r.Flag(flag=flag, on=on, when=when):

@@ -25,8 +25,9 @@ MOST_NAMES = 100
 LONGEST_EXPRESSION = 1_000
 LONGEST_NAME = 100
 LONGEST_MESSAGE = 300
+LONGEST_SENTENCE = 2_000  # of a rule that another amends
 MOST_COUNT = 100_000
-_ERROR = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
+_ERROR = re.compile(r"\S{1,64}")  # in any spelling: ORDER_SHIPPED, E-1042, order/shipped
 _FIELD = re.compile(r"-?[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _RECORD = "record"  # `record('class').booked`: of a type whose name is no name in an expression
 _ANSWER = ("status", "error", "message")
@@ -39,7 +40,7 @@ class _Keys(NamedTuple):
 
 #: What each form takes beside `form`, `tools` and `name`.
 FORMS: Mapping[str, _Keys] = {
-    "require": _Keys(("expression",), (*_ANSWER, "unchanged", "reply", "after_changes")),
+    "require": _Keys(("expression",), (*_ANSWER, "unchanged", "reply", "after_changes", "first")),
     "limit_calls": _Keys(("count",), ("per", *_ANSWER)),
     "after": _Keys(("target",), ("per", *_ANSWER)),
     "running_total": _Keys(("expression", "limit"), ("per", *_ANSWER)),
@@ -47,15 +48,17 @@ FORMS: Mapping[str, _Keys] = {
     "keep": _Keys(("expression",)),
     "sort": _Keys((), ("target", "expression", "latest")),
     "take": _Keys(("count",), ("pages",)),
-    "set": _Keys(("target", "expression"), ("when",)),
-    "unset": _Keys(("target",), ("when",)),
+    "set": _Keys(("target", "expression"), ("when", "where", "before")),
+    "unset": _Keys(("target",), ("when", "where", "before")),
     "flag": _Keys(("target",), ("on", "when")),
     "add": _Keys(("target", "fields"), ("when",)),
-    "remove": _Keys(("target",), ("when",)),
+    "remove": _Keys(("target",), ("when", "where", "before")),
     "put": _Keys(("target", "expression"), ("when",)),
     "without": _Keys(("names",)),
     "only": _Keys(("names",)),
     "mask": _Keys(("target",), ("count",)),
+    "drop": _Keys(("target",)),
+    "amend": _Keys(("target",), ("when", *_ANSWER, "unchanged", "reply")),
 }
 
 
@@ -156,6 +159,13 @@ class _Reader(Fields):
     def when(self) -> Expr | None:
         return self.expression("when") if self.has("when") else None
 
+    def each(self) -> Expr | None:
+        return self.expression("where", r.EACH) if self.has("where") else None
+
+    def value(self) -> Expr:
+        """What a field is set to: of each record, where there is more than one."""
+        return self.expression("expression", *((r.EACH,) if self.has("where") else ()))
+
     def parsed(self, value: Json, path: str, roots: tuple[str, ...] = ()) -> Expr:
         """An expression; `{text: cancelled}` is the text itself, a number or a switch stands for itself."""
         if isinstance(value, dict) and list(value) == ["text"] and isinstance(value["text"], str):
@@ -220,7 +230,9 @@ class _Reader(Fields):
         ):
             self.refuse("status", "`status` must be a number from 400 to 599")
             status = None
-        if error is not None and not (isinstance(error, str) and _ERROR.fullmatch(error)):
+        if error is not None and not (
+            isinstance(error, str) and _ERROR.fullmatch(error) and error.isprintable()
+        ):
             self.refuse("error", "`error` must be a word", "such as `already_shipped`")
             error = None
         if message is not None and not (isinstance(message, str) and 0 < len(message) <= LONGEST_MESSAGE):
@@ -256,17 +268,42 @@ def _sort(reader: _Reader) -> r.Form:
         )
     first = reader.expression("expression", r.EACH) if reader.has("expression") else None
     latest = reader.switch("latest") if "latest" in reader.body else None
-    if sum((bool(by), first is not None, latest is not None)) != 1:
-        reader.refuse(
-            "target", "give `target` (fields), `expression` (which records come first), or `latest`"
-        )
+    if (latest is None) is not (bool(by) or first is not None):
+        says = "give `target` (fields), `expression` (which records come first) or both, or `latest`"
+        reader.refuse("target", says)
     return r.Sort(by=by, first=first, latest=latest)
 
 
+def _require(reader: _Reader) -> r.Form:
+    after_changes, first = reader.switch("after_changes"), reader.switch("first")
+    if after_changes and first:
+        reader.refuse("first", "`first` cannot be combined with `after_changes`")
+    need, answer = reader.expression("expression"), reader.answer()
+    return r.Require(need=need, answer=answer, after_changes=after_changes, first=first)
+
+
+def _drop(reader: _Reader) -> r.Form:
+    try:
+        found = n.path_of(from_text(reader.word()))
+    except BadExpression:
+        found = None
+    if found is None or found.root in (*r.GIVEN, r.EACH, r.REPLY):
+        reader.refuse("target", "`target` must be a type of the world or a field of one", "such as `order`")
+        return r.Drop(entity_type="")
+    return r.Drop(entity_type=found.root, keys=found.keys)
+
+
+def _amend(reader: _Reader) -> r.Form:
+    is_answered = any(key in reader.body for key in (*_ANSWER, "unchanged", "reply"))
+    when = reader.when()
+    if when is None and not is_answered:
+        reader.refuse("when", "give `when` (calls that go through), another answer, or both")
+    target = reader.text("target", longest=LONGEST_SENTENCE) or ""
+    return r.Amend(rule=target, when=when, answer=reader.answer() if is_answered else None)
+
+
 _READERS: Mapping[str, Callable[[_Reader], r.Form]] = {
-    "require": lambda one: r.Require(
-        need=one.expression("expression"), answer=one.answer(), after_changes=one.switch("after_changes")
-    ),
+    "require": _require,
     "limit_calls": lambda one: r.LimitCalls(count=one.count(), per=one.per(), answer=one.refusal()),
     "after": lambda one: r.After(tool=one.word(), per=one.per(), answer=one.refusal()),
     "running_total": lambda one: r.RunningTotal(
@@ -279,17 +316,29 @@ _READERS: Mapping[str, Callable[[_Reader], r.Form]] = {
     "keep": lambda one: r.Keep(need=one.expression("expression", r.EACH)),
     "sort": _sort,
     "take": lambda one: r.Take(count=one.count(), pages=one.switch("pages")),
-    "set": lambda one: r.Set(target=one.target(), value=one.expression("expression"), when=one.when()),
-    "unset": lambda one: r.Set(target=one.target(), value=None, when=one.when()),
+    "set": lambda one: r.Set(
+        target=one.target(),
+        value=one.value(),
+        when=one.when(),
+        where=one.each(),
+        before=one.switch("before"),
+    ),
+    "unset": lambda one: r.Set(
+        target=one.target(), value=None, when=one.when(), where=one.each(), before=one.switch("before")
+    ),
     "flag": lambda one: r.Flag(flag=one.word(), on=one.switch("on", default=True), when=one.when()),
     "add": _add,
-    "remove": lambda one: r.Remove(entity_type=one.word(), when=one.when()),
+    "remove": lambda one: r.Remove(
+        entity_type=one.word(), when=one.when(), where=one.each(), before=one.switch("before")
+    ),
     "put": lambda one: r.Put(
         name=one.field("target"), value=one.expression("expression", r.REPLY), when=one.when()
     ),
     "without": lambda one: r.Without(names=one.names("names")),
     "only": lambda one: r.Only(names=one.names("names")),
     "mask": lambda one: r.Mask(name=one.field("target"), count=one.count(default=4)),
+    "drop": _drop,
+    "amend": _amend,
 }
 
 
@@ -350,8 +399,12 @@ def _target(path: Path) -> str:
     return to_text(m.path(path.root, *path.keys))
 
 
+def _each_json(form: r.Set | r.Remove) -> JsonObject:
+    return {"where": _optional_text(form.where), "before": form.before or None}
+
+
 def _set_json(form: r.Set) -> tuple[str, JsonObject]:
-    body: JsonObject = {"target": _target(form.target), "when": _optional_text(form.when)}
+    body: JsonObject = {"target": _target(form.target), "when": _optional_text(form.when), **_each_json(form)}
     return ("unset", body) if form.value is None else ("set", {**body, "expression": to_text(form.value)})
 
 
@@ -362,6 +415,7 @@ _WRITERS: Mapping[type, Callable[..., tuple[str, JsonObject]]] = {
             "expression": to_text(one.need),
             **_answer_json(one.answer),
             "after_changes": one.after_changes or None,
+            "first": one.first or None,
         },
     ),
     r.LimitCalls: lambda one: (
@@ -395,7 +449,10 @@ _WRITERS: Mapping[type, Callable[..., tuple[str, JsonObject]]] = {
             "when": _optional_text(one.when),
         },
     ),
-    r.Remove: lambda one: ("remove", {"target": one.entity_type, "when": _optional_text(one.when)}),
+    r.Remove: lambda one: (
+        "remove",
+        {"target": one.entity_type, "when": _optional_text(one.when), **_each_json(one)},
+    ),
     r.Put: lambda one: (
         "put",
         {"target": one.name, "expression": to_text(one.value), "when": _optional_text(one.when)},
@@ -403,4 +460,13 @@ _WRITERS: Mapping[type, Callable[..., tuple[str, JsonObject]]] = {
     r.Without: lambda one: ("without", {"names": [*one.names]}),
     r.Only: lambda one: ("only", {"names": [*one.names]}),
     r.Mask: lambda one: ("mask", {"target": one.name, "count": one.count}),
+    r.Drop: lambda one: ("drop", {"target": to_text(m.path(one.entity_type, *one.keys))}),
+    r.Amend: lambda one: (
+        "amend",
+        {
+            "target": one.rule,
+            "when": _optional_text(one.when),
+            **(_answer_json(one.answer) if one.answer is not None else {}),
+        },
+    ),
 }

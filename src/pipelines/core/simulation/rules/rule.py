@@ -59,6 +59,7 @@ class Require:
     need: Expr
     answer: Answer = Refusal()
     after_changes: bool = False  # looked at after the call's changes, which are then undone
+    first: bool = False  # looked at ahead of all other requirements
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,8 +107,8 @@ class Keep:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sort:
-    """The list in the order of fields, `-field` from high to low; or those for which `first` holds first; or,
-    where records have no date, by when they came into the ledger."""
+    """The list in the order of fields, `-field` from high to low; those for which `first` holds first, each
+    part in the order of the fields; or, where records have no date, by when they came into the ledger."""
 
     by: tuple[str, ...] = ()
     first: Expr | None = None
@@ -125,11 +126,13 @@ class Take:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Set:
     """A field of a record gets a value, or is taken away (None), where `when` holds before the call's
-    changes."""
+    changes: of the record that the call is about, or of every one of its type for which `where` holds."""
 
     target: Path
     value: Expr | None
     when: Expr | None = None
+    where: Expr | None = None  # `each` is one of the records, in the value too
+    before: bool = False  # the value and `where` look at things as the call finds them
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -150,10 +153,30 @@ class Add:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Remove:
-    """The record of a type that the call is about is removed."""
+    """The record of a type that the call is about is removed, or every one for which `where` holds."""
 
     entity_type: str
     when: Expr | None = None
+    where: Expr | None = None
+    before: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Drop:
+    """What the plan by itself changes of a field, or of records of a type, is not done."""
+
+    entity_type: str
+    keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Amend:
+    """What another rule refuses, known by its name or its sentence: where `when` holds it is answered with
+    `answer`, or the call goes through (None)."""
+
+    rule: str
+    when: Expr | None = None
+    answer: Answer | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -186,7 +209,21 @@ class Mask:
 
 Guard: TypeAlias = Require | LimitCalls | After | RunningTotal
 Form: TypeAlias = (
-    Guard | NotFound | Keep | Sort | Take | Set | Flag | Add | Remove | Put | Without | Only | Mask
+    Guard
+    | NotFound
+    | Keep
+    | Sort
+    | Take
+    | Set
+    | Flag
+    | Add
+    | Remove
+    | Put
+    | Without
+    | Only
+    | Mask
+    | Drop
+    | Amend
 )
 
 
@@ -199,9 +236,20 @@ class Rule:
     name: str | None = None  # by which a task switches it off
     #: Rules that came of the same sentence are enforced together, clause by clause: this one's clause.
     clause: str | None = field(default=None, compare=False)
+    original: "Rule | None" = field(default=None, compare=False)  # before another rule amended it
 
     def covers(self, tool: str) -> bool:
         return tool in self.tools
+
+    @property
+    def each_type(self) -> str | None:
+        """The type of `each`, where that is not an element of the list that is answered."""
+        match self.form:
+            case Set(target=target, where=where) if where is not None:
+                return target.root
+            case Remove(entity_type=kind, where=where) if where is not None:
+                return kind
+        return None
 
     def expressions(self) -> tuple[Expr, ...]:
         """Every expression of the rule, in the order of its fields."""
@@ -212,13 +260,15 @@ class Rule:
                 return amount, limit
             case Sort(first=first) if first is not None:
                 return (first,)
-            case Set(value=value, when=when):
-                return tuple(one for one in (value, when) if one is not None)
+            case Set(value=value, when=when, where=where):
+                return tuple(one for one in (value, when, where) if one is not None)
+            case Remove(when=when, where=where):
+                return tuple(one for one in (when, where) if one is not None)
             case Put(value=value, when=when):
                 return (value,) if when is None else (value, when)
             case Add(fields=fields, when=when):
                 return tuple(value for _, value in fields) + (() if when is None else (when,))
-            case Flag(when=when) | Remove(when=when) if when is not None:
+            case Flag(when=when) | Amend(when=when) if when is not None:
                 return (when,)
         return ()
 

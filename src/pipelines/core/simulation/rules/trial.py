@@ -103,7 +103,7 @@ class _Trial(NamedTuple):
             return TriedRule(self.rule, str(why))
 
     def _kind(self, root: str) -> Kind | None:
-        own = self.tool.lists or self.tool.about or ""
+        own = self.rule.each_type or self.tool.lists or self.tool.about or ""
         return self.around.vocabulary.kinds.get(own if root in (EACH, REPLY) else root)
 
     def _find_places(self, expr: Expr) -> None:
@@ -125,7 +125,10 @@ class _Trial(NamedTuple):
         [kind, *others] = {one.name if one is not None else "" for one in kinds.values()} or {""}
         if not kind or others or ARGS in expr.roots() or samples.depends_on_run(expr):
             return
-        is_value = isinstance(self.rule.form, (r.Set, r.Put, r.Add)) and expr != self.rule.form.when
+        is_value = isinstance(self.rule.form, (r.Set, r.Put, r.Add)) and expr not in (
+            self.rule.form.when,
+            getattr(self.rule.form, "where", None),
+        )
         needed = [*operands(expr, self.tool)] if is_value else []
         needed += [m.path(path.root, *path.keys) for path in expr.refs() if path.root == REPLY]
         whole = n.Conditional(m.all_of(*map(m.is_given, needed)), expr, m.NULL) if needed else expr
@@ -154,6 +157,8 @@ class _Trial(NamedTuple):
                 return self._same_for_all(need, "every {} passes", "no {} passes")
             case r.Keep(need=need):
                 return self._same_for_all(need, "it keeps every {}", "it leaves every {} out")
+            case r.Set(where=Expr() as where) | r.Remove(where=Expr() as where):
+                return self._same_for_all(where, None, "it applies to no {}")
             case r.Sort(first=Expr() as first):
                 return self._same_for_all(first, "every {} comes first", "no {} comes first")
             case r.Sort(by=by) if kind is not None and by:

@@ -486,6 +486,20 @@ ACCEPT_RULES: JsonObject = {
     "required": ["rule_ids"],
     "additionalProperties": False,
 }
+DISMISS_SENTENCES: JsonObject = {
+    "type": "object",
+    "properties": {
+        "sentences": {
+            "type": "array",
+            "items": _TEXT,
+            "minItems": 1,
+            "maxItems": 40,
+            "description": "as they stand in behaviour texts of the dataset",
+        }
+    },
+    "required": ["sentences"],
+    "additionalProperties": False,
+}
 PROPOSE_PLANS: JsonObject = {
     "type": "object",
     "properties": {

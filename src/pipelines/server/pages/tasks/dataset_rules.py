@@ -5,20 +5,28 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from pipelines.core.models.model_question import Purpose
-from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.simulation.sentences import call_in_words
+from pipelines.core.text.json_text import Json, JsonObject, dumps
 from pipelines.core.text.problems import Refused
 from pipelines.engine.find import find_dataset
 from pipelines.engine.platform import Platform
 from pipelines.engine.simulation import translate_rules
+from pipelines.engine.simulation.author_jobs import WAITED_FOR_S, find_job, last_job
 from pipelines.engine.simulation.read_sentences import sentences_of_dataset
 from pipelines.server.api.common import Id, platform_of
 from pipelines.server.pages.form_fields import number_in
 from pipelines.server.pages.page import go, page
-from pipelines.server.pages.tasks.sentence_list import ReadRule, example_rules, sentence_rows
+from pipelines.server.pages.tasks.sentence_list import (
+    LONGEST_CALL,
+    ReadRule,
+    example_rules,
+    sentence_rows,
+)
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, read_form
+from pipelines.storage.agents.author_jobs import RUNNING, AuthorJob
 from pipelines.storage.agents.authored_rules import AuthoredRule
 from pipelines.storage.tasks.datasets import Dataset
-from pipelines.wire.errors import Conflict, ModelFailed, ModelNotConfigured, OdysseyError
+from pipelines.wire.errors import Conflict, ModelNotConfigured, OdysseyError
 
 router = APIRouter()
 
@@ -35,16 +43,38 @@ async def post_propose(dataset_id: Id, request: Request, visitor: Writer) -> Res
     ticked: list[Json] = [str(one) for one in (await read_form(request)).getlist("sentence")]
     body: JsonObject = {"sentences": ticked} if ticked else {}
     try:
-        found = await translate_rules.propose_rules(platform_of(request), visitor.org_id, dataset_id, body)
+        job = await translate_rules.propose_rules(platform_of(request), visitor.org_id, dataset_id, body)
+        job = await find_job(platform_of(request), visitor.org_id, job.id, wait_s=WAITED_FOR_S)
     except Refused as refused:
         return await _page(request, visitor, dataset_id, said=refused.problems[0].said())
-    except (ModelFailed, ModelNotConfigured) as failed:
+    except ModelNotConfigured as failed:
         return await _page(request, visitor, dataset_id, said=failed.message)
-    told = (
-        f"The model was asked about {len(found)} sentences."
-        if found
-        else "Odyssey reads every sentence already."
+    return go(f"/datasets/{dataset_id}/rules", _told(job))
+
+
+def _told(job: AuthorJob) -> str:
+    """Of what failed the page itself tells."""
+    answer: Any = job.answer
+    if answer is None:
+        return "The model is asked. This page shows how far it is." if job.status == RUNNING else ""
+    count = len(answer["items"])
+    return (
+        f"The model was asked about {count} sentences." if count else "Odyssey reads every sentence already."
     )
+
+
+@router.post("/datasets/{dataset_id}/rules/dismiss")
+async def post_dismiss(dataset_id: Id, request: Request, visitor: Writer) -> Response:
+    """The selected sentences are not to be enforced."""
+    platform, by = platform_of(request), visitor.identity.name
+    ticked = [str(one) for one in (await read_form(request)).getlist("sentence")]
+    if not ticked:
+        return await _page(request, visitor, dataset_id, said="Select at least one sentence.")
+    try:
+        await translate_rules.dismiss_sentences(platform, visitor.org_id, dataset_id, ticked, by)
+    except Refused as refused:
+        return await _page(request, visitor, dataset_id, said=refused.problems[0].said())
+    told = f"{len(ticked)} sentences are dismissed. They have no effect in runs created from now on."
     return go(f"/datasets/{dataset_id}/rules", told)
 
 
@@ -101,19 +131,33 @@ async def _page(request: Request, visitor: Visitor, dataset_id: int, *, said: st
         trail=[("Datasets", "/datasets"), (dataset.name, f"/datasets/{dataset.id}")],
         status=409 if said else 200,
         dataset=dataset,
-        rules=[(rule, rule.as_json(), _typed_rules(rule)) for rule in rules],
+        rules=[(rule, rule.as_json(), _typed_rules(rule), _example_rows(rule)) for rule in rules],
         sentences=sentence_rows(shown["items"]),
         findings=shown["findings"],
         texts_not_read=shown["texts_not_read"],
         why_not=await _why_not(platform, dataset),
         failed=said,
+        job=await last_job(platform, visitor.org_id, translate_rules.subject_of(dataset_id)),
+        here_url=f"/datasets/{dataset_id}/rules",
     )
 
 
 def _typed_rules(rule: AuthoredRule) -> list[ReadRule]:
-    examples: Any = rule.tried.get("examples")
     bodies: Any = rule.rules
-    return example_rules(examples or [{"rule": body} for body in bodies])
+    return example_rules([{"rule": body} for body in bodies])
+
+
+def _example_rows(rule: AuthoredRule) -> list[tuple[str, str, str | None]]:
+    """What each example call has in its world, the call with its answer, and how that differs."""
+    examples: Any = rule.tried["examples"]
+    return [
+        (
+            dumps(one["given"]).decode() if one["given"] else "",
+            call_in_words(one, LONGEST_CALL),
+            one["problem"],
+        )
+        for one in examples
+    ]
 
 
 async def _why_not(platform: Platform, dataset: Dataset) -> str:

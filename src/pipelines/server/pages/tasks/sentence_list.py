@@ -26,6 +26,7 @@ UNIFORM = Status("amber", "◔", "same for all records")
 NOT_ENFORCED = Status("red", "✕", "not enforced")
 NOT_READ = Status("red", "✕", "not read")
 NO_RULE = Status("", "–", "no rule")
+DISMISSED = Status("", "–", "dismissed")
 
 
 class ReadRule(NamedTuple):
@@ -72,7 +73,7 @@ def _status(shown: Any) -> Status:
     if shown["not_enforced"] is not None:
         return NOT_ENFORCED
     if not shown["rules"]:
-        return NO_RULE
+        return DISMISSED if shown["origin"] == "dismissed" else NO_RULE
     return UNIFORM if shown["uniform"] is not None else ENFORCED
 
 

@@ -132,6 +132,7 @@ def _puts(name: str) -> st.SearchStrategy[Expr]:
 
 
 guards = st.one_of(
+    st.builds(lambda need, answer: r.Require(need=need, answer=answer, first=True), conditions(), answers),
     st.builds(lambda need, answer: r.Require(need=need, answer=answer), conditions(), answers),
     st.builds(
         lambda need, answer: r.Require(need=need, answer=answer, after_changes=True), conditions(), refusals
@@ -171,6 +172,38 @@ effects = st.one_of(
         maybe,
     ),
     st.builds(lambda kind, when: r.Remove(entity_type=kind, when=when), kinds, maybe),
+    st.builds(
+        lambda target, value, when, before: r.Set(target=target, value=value, when=when, before=before),
+        targets,
+        st.one_of(constants, terms()),
+        maybe,
+        st.booleans(),
+    ),
+    st.builds(
+        lambda target, value, when, where, before: r.Set(
+            target=target, value=value, when=when, where=where, before=before
+        ),
+        targets,
+        st.one_of(st.none(), constants, terms(r.EACH)),
+        maybe,
+        conditions(r.EACH),
+        st.booleans(),
+    ),
+    st.builds(
+        lambda kind, when, where, before: r.Remove(entity_type=kind, when=when, where=where, before=before),
+        kinds,
+        maybe,
+        conditions(r.EACH),
+        st.booleans(),
+    ),
+    targets.map(lambda target: r.Drop(entity_type=target.root, keys=target.keys)),
+    kinds.map(lambda kind: r.Drop(entity_type=kind)),
+    st.builds(
+        lambda rule, when, answer: r.Amend(rule=rule, when=when, answer=answer),
+        texts.filter(bool),
+        maybe,
+        st.one_of(st.none(), answers),
+    ).filter(lambda one: one.when is not None or one.answer not in (None, r.Refusal())),
 )
 replies = st.one_of(
     names.flatmap(
@@ -187,6 +220,11 @@ lists = st.one_of(
     conditions(r.EACH).map(lambda first: r.Sort(first=first)),
     st.sampled_from(["price", "-price", "created_at", "-total", "odd"]).map(lambda by: r.Sort(by=(by,))),
     st.booleans().map(lambda latest: r.Sort(latest=latest)),
+    st.builds(
+        lambda by, first: r.Sort(by=tuple(by), first=first),
+        st.lists(st.sampled_from(["price", "-total", "odd"]), min_size=1, max_size=2, unique=True),
+        st.one_of(st.none(), conditions(r.EACH)),
+    ),
     st.builds(lambda count, pages: r.Take(count=count, pages=pages), st.integers(0, 99), st.booleans()),
 )
 tools = st.lists(st.sampled_from([tool.name for tool in TOOLS]), min_size=1, max_size=3, unique=True).map(

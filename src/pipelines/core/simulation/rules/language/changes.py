@@ -31,6 +31,8 @@ def _changes(s: Scope, p: Any) -> list[r.Form]:
         kind = _listed_kind(s).name
         says = f"move the condition into the filter: `{s.tool.name} returns only {kind}s where …`"
         raise CannotResolve(f"cutting or sorting a list cannot depend on a condition; {says}")
+    if any(isinstance(one, r.Drop) for one in forms):
+        raise CannotResolve("what the tool itself does is left out of every call, or of none")
     if not all(hasattr(one, "when") for one in forms):
         raise CannotResolve("which fields a reply shows cannot depend on a condition")
     return [replace(one, when=test) for one in forms]
@@ -58,9 +60,34 @@ def _target(s: Scope, p: Any, name: NounPhrase) -> BoundValue:
     return found or field_to_fill(s.on(p.type).subject, name)
 
 
-def _setting(s: Scope, p: Any) -> r.Form:
+def _setting(s: Scope, p: Any) -> r.Set:
     target = _target(s, p, p.name)
     return _set(target.expr, as_value(p.value(replace(s, of=target))))
+
+
+def _sets_each(s: Scope, p: Any) -> list[r.Form]:
+    """A field of every record of a type for which a condition holds."""
+    kind, inner = _each_of(s, p)
+    target = field_to_fill(kind, p.field)
+    value = as_value(p.value(replace(inner, of=target))) if p.value else None
+    return [replace(_set(target.expr, value), where=p.test(inner), before=bool(p.before))]
+
+
+def _each_of(s: Scope, p: Any) -> tuple[Kind, Scope]:
+    kind = s.kind(p.type)
+    return kind, s.about(kind.name, n.Name(r.EACH))
+
+
+def _removes_each(s: Scope, p: Any) -> list[r.Form]:
+    kind, inner = _each_of(s, p)
+    return [r.Remove(entity_type=kind.name, where=p.test(inner), before=bool(p.before))]
+
+
+def _drops(s: Scope, p: Any) -> list[r.Form]:
+    path = n.path_of(p.ref(s).expr) if p.ref else n.Path(s.kind(p.type).name)
+    if path is None:
+        raise CannotResolve("this is not a field that a tool can change")
+    return [r.Drop(entity_type=path.root, keys=path.keys)]
 
 
 def _new_value(s: Scope, named: NounPhrase) -> Expr:
@@ -191,14 +218,27 @@ def by_age(s: Scope, way: str) -> r.Form:
     return r.Sort(by=(way + ".".join(path.keys if path else ()),))
 
 
-def _by_field(s: Scope, p: Any) -> r.Form:
-    path = n.path_of(s.about(_listed_kind(s).name).owned(p.field).expr)
-    return r.Sort(by=(("-" if p.down else "") + ".".join(path.keys if path else ()),))
+def _by_fields(s: Scope, p: Any) -> r.Form:
+    inner = s.about(_listed_kind(s).name)
+    paths = [(one, n.path_of(inner.owned(one.field).expr)) for one in p.keys]
+    return r.Sort(
+        by=tuple(("-" if one.down else "") + ".".join(path.keys if path else ()) for one, path in paths)
+    )
+
+
+def _puts_first(s: Scope, p: Any) -> list[r.Form]:
+    then = p.order(s) if p.order else r.Sort()
+    if then.latest is not None:
+        raise CannotResolve("name the field by which the records are sorted")
+    return [replace(then, first=_in_list(s, p))]
 
 
 CHANGES: Mapping[str, Callable[..., Any]] = {
     "changes": _changes,
-    "sets": lambda s, p: [_setting(s, one) for one in p.sets],
+    "sets": lambda s, p: [replace(_setting(s, one), before=bool(p.before)) for one in p.sets],
+    "sets_each": _sets_each,
+    "removes_each": _removes_each,
+    "drops_changes": _drops,
     "new_value": lambda s, p: _new_value(s, p.name),
     "marks": _marks,
     "records": _records,
@@ -216,10 +256,10 @@ CHANGES: Mapping[str, Callable[..., Any]] = {
     "sorts": _sorts,
     "keeps": lambda s, p: [r.Keep(need=_in_list(s, p))],
     "drops": lambda s, p: [r.Keep(need=_in_list(s, p).negated())],
-    "puts_first": lambda s, p: [r.Sort(first=_in_list(s, p))],
+    "puts_first": _puts_first,
     "newest": lambda s, p: by_age(s, "-"),
     "oldest": lambda s, p: by_age(s, ""),
-    "by_field": _by_field,
+    "by_fields": _by_fields,
     "without": lambda s, p: [r.Without(names=tuple(reply_field(s, one) for one in p.names))],
     "shows_only": lambda s, p: [r.Only(names=tuple(reply_field(s, one) for one in p.names))],
     "masks": lambda s, p: [

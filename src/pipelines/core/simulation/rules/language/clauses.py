@@ -28,7 +28,18 @@ def error(s: Scope, p: Any) -> r.Refusal:
 
 
 def refusal_forms(s: Scope, p: Any, need: Expr) -> list[r.Form]:
-    return [r.Require(need=need, answer=p.instead(s) if p.instead else error(s, p))]
+    answer = p.instead(s) if p.instead else error(s, p)
+    return [r.Require(need=need, answer=answer, first=bool(p.first))]
+
+
+def _amends(s: Scope, p: Any) -> list[r.Form]:
+    """A call that another rule refuses goes through, or is answered in another way."""
+    answer = p.instead(s) if p.instead else error(s, p)
+    is_answered = answer != r.Refusal()
+    test = condition(s, p)
+    if not is_answered and test is None:
+        raise CannotResolve("say when the rule does not hold, or what is answered instead")
+    return [r.Amend(rule=p.target.value, when=test, answer=answer if is_answered else None)]
 
 
 def condition(s: Scope, p: Any) -> Expr | None:
@@ -173,6 +184,7 @@ def _kind_with(s: Scope, states: Sequence[NounPhrase]) -> Kind:
 #: Of a clause or a sentence: the forms of its rules. Where a type is named the scope is about it.
 CLAUSES: Mapping[str, Callable[..., Any]] = {
     "fails": _fails,
+    "amends": _amends,
     "only": lambda s, p: refusal_forms(s, p, p.when(s) if p.when else required_restriction(s.on(p.type), p)),
     "rejects": lambda s, p: refusal_forms(s, p, required_restriction(s.on(p.type), p).negated()),
     "always": lambda s, p: refusal_forms(s, p, m.FALSE),

@@ -24,9 +24,11 @@ Its: its | their | his | her | The
 
 # -- refusals
 
-Clause: Fails Answer? (when=When Answer?)? -> fails
+Clause: Fails Answer? (when=When Answer?)? first=First? -> fails
   | (returns~ | answers~ | responds~) error=Error when=When? -> fails
-  | instead=Instead when=When? -> fails
+  | instead=Instead when=When? first=First? -> fails
+  | ignores~ the rule target=<text> when=When -> amends
+  | (Fails Answer? | instead=Instead) instead of the rule target=<text> when=When? -> amends
   | (returns~ error=Error | Fails Answer?) NotThere -> not_found
   | OnlyWorks (when=When | (for | on | with) Things) Answer? Otherwise? -> only
   | (only accepts~ | accepts~ only) Things Answer? Otherwise? -> only
@@ -47,6 +49,7 @@ Clause: Fails Answer? (when=When Answer?)? -> fails
   | requires~ tool=<tool> (first | before | to have succeeded) per=Same? Answer? -> after
   | form=Effect when=When? -> changes
   | form=Reply when=When? -> changes
+First: "," ahead of all other rules
 Fails: fails~ | errors~ | will fail | (does~ | will) not (work | succeed)
   | Be (refused | rejected | declined | denied | blocked | forbidden | impossible | prohibited)
   | Be Never Allowed | Can Never be (called | used | made | done | processed)
@@ -213,7 +216,11 @@ Owned: Any? type=<type> "'s" field=<field> -> field_of
 
 # -- what a call changes
 
-Effect: sets~ sets+=Setting ((and | ",") sets+=Setting)* -> sets
+Effect: sets~ sets+=Setting ((and | ",") sets+=Setting)* before=Before? -> sets
+  | sets~ The? field=<field> for Every type=<type> where test=Condition to value=SetValue before=Before? -> sets_each
+  | clears~ The? field=<field> for Every type=<type> where test=Condition before=Before? -> sets_each
+  | removes~ Every type=<type> where test=Condition before=Before? -> removes_each
+  | does~ not itself change (ref=Owned | The? type=<type>) -> drops_changes
   | marks~ (The? type=<type> | it) as (state=<state> | name=<name>) -> marks
   | (records~ | stores~ | saves~ | keeps~) The? field=<field> ((as | in) (ref=Owned | name=<name>))?
     -> records
@@ -228,6 +235,8 @@ Effect: sets~ sets+=Setting ((and | ",") sets+=Setting)* -> sets
   | (removes~ | deletes~) The? type=<type> -> removes
   | (sets~ | raises~) The? flag=<name> flag -> raises_flag
   | (clears~ | lowers~ | unsets~) The? flag=<name> flag -> lowers_flag
+Every: every | all | each
+Before: "," as things were before the call
 Setting: (ref=Owned | Any? type=<type> "'s" name=<name> | path=<path> | Its? name=<name>) to value=SetValue
 SetValue: Now | value=<text> -> literal | value=<date> -> literal | Switch
   | (name=<state> | name=<name>) -> new_value | Term
@@ -245,7 +254,7 @@ Reply: (computes~ | calculates~ | returns~ | shows~) puts+=Computed ((and | "," 
   | Lists (Items | The? Things)? ","? order=Order -> sorts
   | (only Lists | Lists only) Things -> keeps
   | (excludes~ | omits~ | hides~ | leaves~ out | does~ not (return | show | list | include)) Things -> drops
-  | Lists Things first -> puts_first
+  | Lists Things first ("," then order=Order)? -> puts_first
   | (does~ not (include | return | show | expose | reveal) | omits~ | hides~
     | never (includes~ | returns~ | shows~ | exposes~ | reveals~)) Names -> without
   | (only (returns~ | shows~ | includes~) | (returns~ | shows~ | includes~) only) Names -> shows_only
@@ -258,7 +267,8 @@ Computed: name=<name> ("=" as? | as) term=Term Rounded? ("(" <percent> <word> <w
 Rounded: ","? rounded to digits=<number> (decimals | decimal places | places | digits)
 Items: items | results | entries | records | <type> | of them
 Order: (most recent | newest | latest) first -> newest | (oldest | least recent) first -> oldest
-  | (sorted | ordered) by The? field=<field> Way? -> by_field
+  | (sorted | ordered) by keys+=SortKey (","? then by keys+=SortKey)* -> by_fields
+SortKey: The? field=<field> Way?
 Way: down=Down | ascending | "," lowest first
 Down: descending | "," highest first
 """)

@@ -58,6 +58,11 @@ class Reading:
         return self.stop is None
 
 
+def sentences_in(text: str) -> list[str]:
+    """The sentences of a text as they are read, each as written."""
+    return [*_join_otherwise(sentences(text))]
+
+
 class Reader:
     """Reads for one set of tools over one world."""
 
@@ -72,7 +77,7 @@ class Reader:
             return [_stopped_reading(text[:200], says)]
         found: list[Reading] = []
         without_words = [text.strip()[:200]] if text.strip() else []
-        for number, sentence in enumerate([*_join_otherwise(sentences(text))] or without_words):
+        for number, sentence in enumerate(sentences_in(text) or without_words):
             if number >= MOST_SENTENCES:
                 found.append(
                     _stopped_reading(sentence, f"sentences past the {MOST_SENTENCES}th are not read")

@@ -58,6 +58,11 @@ def sentences(text: str) -> list[str]:
     return [piece for piece in pieces if re.search(r"\w", piece)]
 
 
+def sentence_key(sentence: str) -> str:
+    """What a sentence is known by in any text: not its blanks, kinds of quotes and dashes, and full stop."""
+    return " ".join(sentence.translate(_PLAIN).split()).rstrip(" .;!")
+
+
 def _blocks(text: str) -> Iterator[str]:
     block = ""
     for line in text.splitlines():

@@ -317,11 +317,12 @@ def _with(answer: r.Refusal) -> str:
 
 def _require(one: _SentenceWriter, form: r.Require) -> str:
     answer, need, test = form.answer, form.need, form.need.negated()
+    first = ", ahead of all other rules" if form.first else ""
     if form.after_changes and isinstance(answer, r.Refusal):
         return f"After {one.tools}, {one.condition(need)}{_with(answer)}"
     _require_words(test.negated() == need and not form.after_changes)
     if isinstance(answer, r.Refusal):
-        if need == m.FALSE:
+        if need == m.FALSE and not first:
             return f"{one.tools} always fail{'' if one.is_many else 's'}{_with(answer)}"
         says = f"{one.does('fails')}{_with(answer)}"
     else:
@@ -330,8 +331,22 @@ def _require(one: _SentenceWriter, form: r.Require) -> str:
         says = f"{one.does('does')} nothing" if is_same else f"{one.does('returns')} an empty list"
     is_negative = isinstance(need, n.Compare) and need.rest[0].sign in ("!=", "not in")
     if is_negative or isinstance(need, n.Not):
-        return f"{says} when {one.condition(test)}"
-    return f"{says} unless {one.condition(need)}"
+        return f"{says} when {one.condition(test)}{first}"
+    return f"{says} unless {one.condition(need)}{first}"
+
+
+def _amend(one: _SentenceWriter, form: r.Amend) -> str:
+    _require_words('"' not in form.rule and not _QUOTES & set(form.rule) and form.rule)
+    rule = f'the rule "{form.rule}"{one.when(form.when)}'
+    match form.answer:
+        case None:
+            return f"{one.does('ignores')} {rule}"
+        case r.Refusal() as answer:
+            _require_words(_error(answer))
+            return f"{one.does('fails')}{_with(answer)} instead of {rule}"
+    _require_words(form.answer in (r.Unchanged(), r.Reply([])))
+    does = f"{one.does('does')} nothing" if form.answer == r.Unchanged() else ""
+    return f"{does or one.does('returns') + ' an empty list'} instead of {rule}"
 
 
 def _running_total(one: _SentenceWriter, form: r.RunningTotal) -> str:
@@ -346,18 +361,21 @@ def _not_found(one: _SentenceWriter, form: r.NotFound) -> str:
 
 
 def _sort(one: _SentenceWriter, form: r.Sort) -> str:
-    if form.first is not None:
-        return f"{one.does('shows')} {one.things(form.first)} first"
     kind = one.listed()
+    keys = ", then by ".join(_sort_key(one, kind, name) for name in form.by)
+    if form.first is not None:
+        then = f", then sorted by {keys}" if keys else ""
+        return f"{one.does('shows')} {one.things(form.first)} first{then}"
     if form.latest is not None:
         _require_words(by_age(one.scopes[0], "-" if form.latest else "") == form)
         return f"{one.does('returns')} results, {'most recent' if form.latest else 'oldest'} first"
-    _require_words(len(form.by) == 1)
-    name = form.by[0].removeprefix("-")
+    return f"{one.does('returns')} results sorted by {keys}"
+
+
+def _sort_key(one: _SentenceWriter, kind: str, by: str) -> str:
+    name = by.removeprefix("-")
     one.term(m.path(kind, name))
-    return (
-        f"{one.does('returns')} results sorted by {name} {'ascending' if name in form.by else 'descending'}"
-    )
+    return f"{name} {'ascending' if name == by else 'descending'}"
 
 
 def _take(one: _SentenceWriter, form: r.Take) -> str:
@@ -367,7 +385,44 @@ def _take(one: _SentenceWriter, form: r.Take) -> str:
     )
 
 
+def _each(one: _SentenceWriter, kind: str, where: Expr, *values: Expr) -> tuple[str, _SentenceWriter]:
+    """Every record that is meant, and a writer for which the type's name means one of them."""
+    _require_words(all(kind not in expr.roots() for expr in (where, *values)))
+    inner = one.within(lambda scope: scope.about(kind, n.Name(r.EACH)))
+    return f"every {one.one(kind)} where {inner.condition(where)}", inner
+
+
+_BEFORE = ", as things were before the call"
+
+
+def _set_each(one: _SentenceWriter, form: r.Set, where: Expr) -> str:
+    values = () if form.value is None else (form.value,)
+    every, inner = _each(one, form.target.root, where, *values)
+    kind, name = one.vocabulary.kinds.get(form.target.root), form.target.keys[0]
+    _require_words(kind is not None and len(form.target.keys) == 1 and _is_name(name))
+    _require_words(kind is not None and [*fields_called(kind, words_of(name))] == [(name,)])
+    to = "" if form.value is None else f" to {inner.new_value(form.value)}"
+    verb = "clears" if form.value is None else "sets"
+    before = _BEFORE if form.before else ""
+    return f"{one.does(verb)} the {name} for {every}{to}{before}{one.when(form.when)}"
+
+
+def _remove(one: _SentenceWriter, form: r.Remove) -> str:
+    if form.where is None:
+        return f"{one.does('removes')} the {one.one(form.entity_type)}{one.when(form.when)}"
+    every, _ = _each(one, form.entity_type, form.where)
+    return f"{one.does('removes')} {every}{_BEFORE if form.before else ''}{one.when(form.when)}"
+
+
+def _drop(one: _SentenceWriter, form: r.Drop) -> str:
+    what = one.term(m.path(form.entity_type, *form.keys)) if form.keys else f"the {one.one(form.entity_type)}"
+    _require_words("`" not in what)
+    return f"{one.does('does')} not itself change {what}"
+
+
 def _set(one: _SentenceWriter, form: r.Set) -> str:
+    if form.where is not None:
+        return _set_each(one, form, form.where)
     place, target = m.path(form.target.root, *form.target.keys), one.target(form.target)
     verb, rest = "sets", ""
     match form.value:
@@ -381,6 +436,9 @@ def _set(one: _SentenceWriter, form: r.Set) -> str:
             if name in ("add_days", "add_months", "add_minutes") and one._date(place):
                 verb, to = ("adds", "to") if count >= 0 else ("subtracts", "from")
                 rest = f"{abs(count)} {name.removeprefix('add_')} {to} {target}"
+    if form.before:
+        _require_words(form.value is not None)
+        verb, rest = "sets", f"{target} to {one.new_value(form.value or m.NULL)}{_BEFORE}"
     rest = rest or f"{target} to {one.new_value(form.value or m.NULL)}"
     return f"{one.does(verb)} {rest}{one.when(form.when)}"
 
@@ -432,7 +490,9 @@ _WRITERS: Mapping[type, Callable[[_SentenceWriter, Any], str]] = {
     r.Set: _set,
     r.Flag: _flag,
     r.Add: _add,
-    r.Remove: lambda one, form: f"{one.does('removes')} the {one.one(form.entity_type)}{one.when(form.when)}",
+    r.Remove: _remove,
+    r.Drop: _drop,
+    r.Amend: _amend,
     r.Put: _put,
     r.Without: lambda one, form: f"{one.does('does')} not include {one.names(form.names)}",
     r.Only: lambda one, form: f"{one.does('returns')} only {one.names(form.names)}",
