@@ -15,7 +15,7 @@ from pipelines.core.tools.tools_schema import Tool
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
 from pipelines.core.verdict.judge import judge
 from pipelines.core.verdict.model_judge.judge_answer import answer_schema, problems_in, read_answers
-from pipelines.core.verdict.model_judge.judge_data import LONGEST_TRACE
+from pipelines.core.verdict.model_judge.judge_data import LONGEST_RECORDS, LONGEST_TRACE
 from pipelines.core.verdict.model_judge.judge_prompt import JudgeQuestion, judge_question
 from pipelines.core.verdict.model_judge.model_verdict import decide
 from pipelines.core.verdict.model_judge.rubric import QUESTIONS, CriterionKind
@@ -25,6 +25,7 @@ from pipelines.core.verdict.verdict import (
     PendingReason,
     UnverifiedClaim,
     Verdict,
+    held,
     left_open,
 )
 from support.judge_attacks import ATTACKS, ORDER, answer_with, data_of, obedient
@@ -58,9 +59,15 @@ def run_with(text: str, place: str = "") -> RunEvidence:
         tracked_constraints=(TrackedConstraint(id=at("constraint id"), description=at("constraint")),),
         rubric=(RubricLine(id=at("rubric id"), text=at("rubric")),),
         tools=(Tool(name="add_note", description=at("tool"), input_schema={"type": "object"}),),
-        world=World.from_initial_state({"order": {"4521": {"note": at("world")}}}),
+        world=World.from_initial_state({"order": {"4521": {"note": at("world")}, "7": {at("record"): 1}}}),
+        rules=(at("rule"),),
         trace=(
-            call(1, arguments={"text": at("arguments")}, response={at("key"): at("reply")}),
+            call(
+                1,
+                arguments={"text": at("arguments"), "order_id": "7"},
+                response={at("key"): at("reply")},
+                matched_rule=at("matched rule"),
+            ),
             call(2, updates=(update_from_json(note),), actor_id=at("actor")),
             EvidenceRow(sequence=3, kind="assistant_message", payload={"text": at("event")}),
         ),
@@ -71,7 +78,7 @@ def run_with(text: str, place: str = "") -> RunEvidence:
 PLACES = (
     *("user", "behavior", "constraint id", "constraint", "rubric id", "rubric", "tool", "world", "arguments"),
     *("key", "reply", "ledger", "actor", "event", "first turn", "final", "user turn", "finding"),
-    *("note", "reason of a note", "claim"),
+    *("note", "reason of a note", "claim", "rule", "matched rule", "record", "hint"),
 )
 
 
@@ -83,7 +90,7 @@ def asked_about(evidence: RunEvidence, text: str = FRIENDLY, place: str = "") ->
     notes = (UnverifiedClaim(phrase=at("note"), why=at("reason of a note"), turn=1),)
     notes += (UnverifiedClaim(phrase=at("claim"), why="Strange.", turn=1),)
     found = (_open("completion", PendingReason.NO_ORACLE), *_unchecked(evidence))
-    found += (_open("claims", PendingReason.VALUE_NOT_FOUND, at("finding")),)
+    found += (_open("claims", PendingReason.VALUE_NOT_FOUND, at("finding")), held("claims", at("hint")))
     verdict = Verdict(verdict=Outcome.PENDING, reasoning="", findings=found, unverified=notes)
     turns = (FRIENDLY, at("user turn"))
     return judge_question(replace(evidence, is_strict=True), verdict, turns, fence_key=KEY)
@@ -217,6 +224,75 @@ def test_the_judge_is_shown_why_the_run_is_open_the_phrases_and_the_notes_as_dat
     assert data["unverified"] == [note.as_json()]
     reasons = {each["check"]: each.get("pending_reason") for each in data["findings"]}
     assert (reasons["completion"], reasons["claims"]) == ("no_oracle", "value_not_found")
+
+
+def test_the_judge_is_shown_the_touched_records_before_and_after_the_rules_and_the_rule_that_refused():
+    orders = {id: {"status": status} for id, status in (("4521", "paid"), ("7", "shipped"), ("8", "lost"))}
+    refund = {"op": "update", "entity_type": "order", "id": "4521", "set": {"status": "refunded"}}
+    rule = "refund_order fails when the order's status is shipped."
+    refusal = call(
+        1, arguments={"order_id": "7"}, response={"error": {"code": "no"}}, http_status=409, matched_rule=rule
+    )
+    evidence = replace(
+        run_with(FRIENDLY),
+        world=World.from_initial_state({"order": orders}),
+        rules=(rule,),
+        trace=(refusal, call(2, updates=(update_from_json(refund),))),
+    )
+    data = json.loads(data_of(asked_about(evidence).question)[2])
+    assert data["records"] == [
+        {
+            "type": "order",
+            "id": "4521",
+            "before": {"status": "paid"},
+            "after": {"status": "refunded"},
+        },
+        {"type": "order", "id": "7", "before": {"status": "shipped"}},
+    ]
+    assert data["rules"] == [rule]
+    assert data["trace"][0]["matched_rule"] == rule
+    assert "lost" not in json.dumps(data), "no call came near this order"
+
+
+def test_records_that_do_not_fit_are_named_and_said_to_be_left_out():
+    orders = {str(number): {"text": "x" * 2_000} for number in range(100, 150)}
+    evidence = replace(
+        run_with(FRIENDLY),
+        world=World.from_initial_state({"order": orders}),
+        trace=tuple(call(at, arguments={"order_id": id}) for at, id in enumerate(orders, start=1)),
+    )
+    question = asked_about(evidence)
+    data = json.loads(data_of(question.question)[2])
+    assert 0 < len(data["records"]) < 50
+    assert len(json.dumps(data["records"])) <= LONGEST_RECORDS * 1.1
+    assert len(data["records"]) + len(data["more_records"]) == 50
+    assert data["more_records"][-1] == "order 149"
+    assert f"{len(data['more_records'])} records that the run touched" in question.cuts
+
+
+def test_what_was_read_from_words_is_a_hint_and_no_proven_finding():
+    found = (
+        held("expected_state", "order.4521 is unchanged."),
+        held("refusal", "The agent refused."),
+        _open("rubric/tone", PendingReason.NOT_CHECKED),
+    )
+    verdict = Verdict(verdict=Outcome.PENDING, reasoning="", findings=found)
+    data = json.loads(data_of(judge_question(run_with(FRIENDLY), verdict, (), fence_key=KEY).question)[2])
+    assert [each["check"] for each in data["findings"]] == ["expected_state", "rubric/tone"]
+    assert [each["check"] for each in data["hints"]] == ["refusal"]
+
+
+def test_a_phrase_is_quoted_with_its_own_capitals_numbers_and_marks():
+    said = (
+        "Option 3: Flight LH–442 is the “Blue Danube” Offer. **I’ve cancelled Your Subscription** for Vienna."
+    )
+    evidence = replace(run_with(FRIENDLY), responses=(said,), is_strict=True)
+    verdict = judge(evidence)
+    assert isinstance(verdict, Verdict)
+    data = json.loads(data_of(judge_question(evidence, verdict, (), fence_key=KEY).question)[2])
+    phrases = [each["text"] for each in data["claims"]] + [each["phrase"] for each in data["unverified"]]
+    assert "Option 3: Flight LH–442 is the “Blue Danube” Offer." in phrases
+    assert [phrase for phrase in phrases if phrase not in said] == []
 
 
 def test_a_long_value_keeps_its_ends():

@@ -1,5 +1,7 @@
 """What a judge model's answers amount to: a table, so that each rule can be read off and fails by itself."""
 
+from dataclasses import replace
+
 import pytest
 
 from pipelines.core.verdict.model_judge.model_verdict import (
@@ -237,3 +239,33 @@ def test_the_reason_for_a_right_refusal_stands_in_the_reasoning():
 def test_a_verdict_by_a_model_reads_back_as_it_was_stored():
     verdict = verdict_by_model(open_verdict(), answers(**DONE), expected_outcome=None)
     assert Verdict.from_json(verdict.as_json()) == verdict
+
+
+def hinted(status: str) -> CriterionAnswer:
+    """An answer about what the words of the answer seem to prove."""
+    given = answer("task_completion", status)
+    return replace(given, criterion=replace(given.criterion, is_hinted=True))
+
+
+READ_FROM_WORDS = held("refusal", "The agent refused.")
+
+
+def read_by_a_model(status: str) -> Verdict:
+    embedded = open_verdict(READ_FROM_WORDS, held("expected_state", "Unchanged."))
+    answers = [hinted(status), answer("rubric/tone", "met")]
+    return verdict_by_model(embedded, answers, expected_outcome="refusal")
+
+
+def test_what_was_read_from_words_is_overruled_by_a_reader_and_an_oracle_is_not():
+    found = read_by_a_model("not_met")
+    assert (found.verdict.value, found.failure_mode) == ("FAIL", "incorrect_completion")
+    assert READ_FROM_WORDS not in found.findings
+    assert "expected_state" in [finding.check for finding in found.findings]
+
+
+@pytest.mark.parametrize("status", ["met", "cannot_tell"])
+def test_a_hint_that_a_reader_does_not_contradict_stands(status):
+    found = read_by_a_model(status)
+    assert found.verdict.value == "PASS"
+    assert READ_FROM_WORDS in found.findings
+    assert Status.OPEN not in [finding.status for finding in found.findings]

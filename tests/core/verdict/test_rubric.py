@@ -167,6 +167,31 @@ def test_an_open_finding_about_the_answer_is_never_asked_of_nobody():
     assert claim.text == "Found nowhere: something."
 
 
+def test_a_refusal_that_was_read_from_words_can_be_overruled_in_a_run_that_is_open_for_something_else():
+    rule = "Refunds of shipped orders are refused."
+    found = asked(
+        user_instruction="Refund order 4521.",
+        behavior_instructions=rule,
+        expected_outcome="refusal",
+        trace=(call(http_status=409, response={"error": {"code": "shipped", "message": "It has shipped."}}),),
+        responses=("I can't refund order 4521: it has shipped.",),
+        rubric=(RubricLine(id="short", text="Is short."),),
+    )
+    assert (found[0].id, found[0].question, found[0].is_hinted) == ("task_completion", REFUSED, True)
+
+
+def test_a_reason_that_a_check_of_the_author_proved_is_not_asked():
+    checked = {"final_response": {"$contains": "shipped"}}
+    found = ids(
+        user_instruction="Refund order 4521.",
+        expected_outcome="refusal",
+        responses=("I can't refund order 4521: it has shipped.",),
+        tracked_constraints=(TrackedConstraint(id="refusal_reason", description="Says why.", check=checked),),
+        rubric=(RubricLine(id="short", text="Is short."),),
+    )
+    assert "task_completion" not in found
+
+
 BY_A_PERSON = {
     *(PendingReason.BACKEND_FAILED, PendingReason.NOT_GRADED, PendingReason.ANSWER_CUT),
     *(PendingReason.NO_RECORDED_STATE, PendingReason.RULE_NOT_ENFORCED),

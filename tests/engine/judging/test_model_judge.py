@@ -139,6 +139,24 @@ async def test_a_judge_is_shown_no_oracle_no_failure_rule_and_nothing_of_the_wor
     }
 
 
+async def test_a_judge_is_shown_the_rules_in_force_and_the_rule_that_refused_a_call(
+    house: House, org: Org
+) -> None:
+    model = ask_of(house, judge("met"))
+    state = {"order": {"4521": {"status": "paid", "tier": "gold"}, "7001": {"status": "paid", "tier": "tin"}}}
+    rule = "cancel_order fails when the order's tier is gold."
+    opened = await driven(org, user="Write a poem about order 4521.", state=state, behavior=rule)
+    answered(await opened.call("cancel_order", {"order_id": "4521"}), 409)
+    answered(await opened.finish(final_response="By a fair wind it comes, the order."))
+    (question,) = model.asked
+    shown = json.loads(data_of(question)[2])
+    assert len(shown["rules"]) == 1
+    assert "cancel_order" in shown["rules"][0]
+    assert "gold" in shown["rules"][0]
+    assert shown["trace"][-1]["matched_rule"] == rule
+    assert shown["records"] == [{"type": "order", "id": "4521", "before": state["order"]["4521"]}]
+
+
 async def refunded_with_a_code(org: Org) -> Row:
     """The oracle is met; only a phrase of the answer is open."""
     opened = await driven(org, user="Refund order 4521.", expected_state={"order.4521.status": "refunded"})

@@ -3,6 +3,7 @@ and the rest becomes notes on the verdict."""
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from pipelines.core.oracles.wording import calls_text, join_words, quote
@@ -16,6 +17,7 @@ from pipelines.core.verdict.verdict import (
     held,
     left_open,
 )
+from pipelines.core.verdict.words.as_written import as_written
 from pipelines.core.verdict.words.claims import done_claims
 from pipelines.core.verdict.words.contradictions import contradictions, successful_writes
 from pipelines.core.verdict.words.known import KnownValues, known_values
@@ -59,6 +61,7 @@ def answer_findings(evidence: RunEvidence) -> AnswerFindings:
         if not refuted
         else []
     )
+    notes = [replace(note, phrase=as_written(note.phrase, evidence.responses)) for note in notes]
     found += _unknown_values([one for one in looked if not one.is_known])
     if evidence.is_strict:
         doubts = (

@@ -41,6 +41,7 @@ class RunEvidence:
     unenforced: tuple[
         str, ...
     ] = ()  # sentences of the behaviour text that the simulated backend does not enforce
+    rules: tuple[str, ...] = ()  # that the simulated backend enforces, as canonical sentences
     tracked_constraints: tuple[TrackedConstraint, ...] = ()
     rubric: tuple[RubricLine, ...] = ()
     task_input: Json = None
@@ -75,6 +76,7 @@ class RunEvidence:
         answer: Json = None,
         is_strict: bool = False,
         unenforced: tuple[str, ...] = (),
+        rules: tuple[str, ...] = (),
         later_user_turns: tuple[str, ...] | None = None,
         has_state: bool = True,
         keep_going: Callable[[], None] = _without_limit,
@@ -91,6 +93,7 @@ class RunEvidence:
             answer=answer,
             is_strict=is_strict,
             unenforced=unenforced,
+            rules=rules,
             tracked_constraints=seed.tracked_constraints,
             rubric=seed.rubric,
             task_input=seed.task_input,

@@ -185,6 +185,7 @@ class _GatheredEvidence(NamedTuple):
     most_judging_s: float
     grading: JsonObject | None = None  # of a coding run
     unenforced: tuple[str, ...] = ()  # sentences of its behaviour text
+    rules: tuple[str, ...] = ()  # in force, as canonical sentences: where a model is to be asked
     is_strict: bool = False
 
     def about(self) -> JsonObject:
@@ -240,6 +241,8 @@ async def _judge_in_slot(
             rubric=options.rubric
         )
         found = _gather_evidence(connection, platform, run, ending, responses, rows, oracle)
+        if options.is_asked:
+            found = found._replace(rules=_rules_in_force(connection, platform, run))
         return found if options.honesty is None else found._replace(is_strict=options.honesty == STRICT)
 
     database = platform.database
@@ -289,7 +292,9 @@ def _gather_evidence(
     if warnings:
         ending = replace(ending, soft_warnings=[*(ending.soft_warnings or []), *warnings])
     strict = is_strict(connection, run, toolbox.config.honesty)
-    return _GatheredEvidence(ending, rows, tools, world, asked, oracle, most_s, grading, unenforced, strict)
+    return _GatheredEvidence(
+        ending, rows, tools, world, asked, oracle, most_s, grading, unenforced, is_strict=strict
+    )
 
 
 def tamper_warnings(grading: JsonObject | None) -> list[str]:
@@ -331,6 +336,16 @@ def _load_unenforced(connection: Connection, platform: Platform, run: Run) -> _U
     except Exception:  # a stored seed that cannot be read: the judge meets it next, and says so on the run
         log.exception("what run %s does not enforce could not be read", run.id)
         return _Unenforced([], ())
+
+
+def _rules_in_force(connection: Connection, platform: Platform, run: Run) -> tuple[str, ...]:
+    if run.mode == RECORDED:
+        return ()
+    try:
+        return platform.live_runs.enforced_sentences(connection, run)
+    except Exception:  # as above
+        log.exception("the rules of run %s could not be read", run.id)
+        return ()
 
 
 def _refusals(rows: list[TraceRow]) -> list[tuple[str, Refusal]]:
@@ -420,6 +435,7 @@ def _evidence(
         grading=found.grading,
         answer=answer_in(ending.metadata),
         unenforced=found.unenforced,
+        rules=found.rules,
         is_strict=found.is_strict,
         later_user_turns=user_turns_of(run)[1:] if recording is not None else None,
         has_state=recording is None or recording.has_state,

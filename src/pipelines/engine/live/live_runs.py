@@ -31,6 +31,7 @@ from pipelines.core.simulation.guesses import assumption_warnings, guesses_of, r
 from pipelines.core.simulation.large_worlds import prepare
 from pipelines.core.simulation.live_simulator import PassthroughRun, with_live_tools
 from pipelines.core.simulation.rules.axis import active_rules
+from pipelines.core.simulation.rules.language.to_sentence import to_sentence
 from pipelines.core.simulation.sentences import unenforced
 from pipelines.core.simulation.simulator import Simulator
 from pipelines.core.tasks.seed import Seed
@@ -305,6 +306,11 @@ class LiveRuns:
         if run.seed.behavior_instructions is None or self._is_answered_by_model(connection, run):
             return ()
         return self._shared.simulator(connection, run).unenforced
+
+    def enforced_sentences(self, connection: Connection, run: Run) -> tuple[str, ...]:
+        """The rules that the plans enforce, each as its canonical sentence. For reader threads."""
+        simulator = self._shared.simulator(connection, run)
+        return tuple(f"{to_sentence(rule, simulator.vocabulary)}." for rule in simulator.enforced)
 
     def _is_answered_by_model(self, connection: Connection, run: Run | NewRun) -> bool:
         toolbox, _ = self._shared.tools_and_world(connection, run)

@@ -1,6 +1,7 @@
 """What a judge model is shown of a run: one JSON value of bounded size, with what was left out said in it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from pipelines.core.matchers.matching import Actual, Missing
@@ -8,7 +9,8 @@ from pipelines.core.oracles.paths import path_text
 from pipelines.core.text.json_text import Json, JsonObject, dumps
 from pipelines.core.verdict.changes import Change, changes
 from pipelines.core.verdict.evidence import EvidenceRow, RunEvidence
-from pipelines.core.verdict.model_judge.rubric import Criterion, CriterionKind
+from pipelines.core.verdict.model_judge.rubric import Criterion, CriterionKind, is_hint
+from pipelines.core.verdict.model_judge.touched_records import TouchedRecord, touched_records
 from pipelines.core.verdict.verdict import Finding, UnverifiedClaim, Verdict, in_order
 
 # Characters. All of it together stays under 300,000: some 75,000 tokens, and most runs have a tenth.
@@ -19,7 +21,9 @@ LONGEST_TRACE = 60_000
 LONGEST_VALUE = 3_000  # arguments, a reply, a payload of one row
 LONGEST_CHANGED = 500  # a value before or after
 MOST_CHANGES = 200
+LONGEST_RECORDS = 30_000  # all of them, each side counted
 MOST_FINDINGS = 100
+MOST_RULES = 100
 MOST_TOOLS = 100
 LONGEST_SENTENCE = 600
 #: Kinds of rows that are no deed of the agent and nothing that it was told.
@@ -50,8 +54,10 @@ def run_excerpt(
         hidden = sorted(cited - numbers)
         cuts += [f"rows that findings rest on: {', '.join(map(str, hidden))}"] if hidden else []
     made = changes(evidence)
+    records, hidden_records = _select_records(touched_records(evidence))
     data: JsonObject = {
         "task": _task(evidence),
+        "rules": [cut_middle(rule, LONGEST_SENTENCE) for rule in evidence.rules[:MOST_RULES]],
         "claims": _lines(criteria, CriterionKind.CLAIM, LONGEST_VALUE),
         "constraints": _lines(criteria, CriterionKind.CONSTRAINT, LONGEST_AUTHORED),
         "rubric": _lines(criteria, CriterionKind.RUBRIC, LONGEST_AUTHORED),
@@ -61,15 +67,23 @@ def run_excerpt(
         ],
         "trace": [*kept],
         "left_out": [f"row {low} to {high}" for low, high in left_out],
+        "records": [*records],
         "ledger_changes": [_change(change) for change in made[:MOST_CHANGES]],
         "conversation": list(_conversation(evidence, user_turns)),
         "final_response": cut_middle(evidence.final_response, LONGEST_RESPONSE),
-        "findings": [_note(finding) for finding in verdict.findings[:MOST_FINDINGS]],
-        "unverified": [_note(note) for note in verdict.unverified[:MOST_FINDINGS]],
+        "findings": _notes(finding for finding in verdict.findings if not is_hint(finding)),
+        "hints": _notes(finding for finding in verdict.findings if is_hint(finding)),
+        "unverified": _notes(verdict.unverified),
     }
     if len(made) > MOST_CHANGES:
         data["more_ledger_changes"] = len(made) - MOST_CHANGES
         cuts.append(f"{len(made) - MOST_CHANGES:,} ledger changes")
+    if hidden_records:
+        data["more_records"] = [f"{record.kind} {cut_middle(record.id, 200)}" for record in hidden_records]
+        cuts.append(f"{len(hidden_records):,} records that the run touched")
+    if len(evidence.rules) > MOST_RULES:
+        data["more_rules"] = len(evidence.rules) - MOST_RULES
+        cuts.append(f"{len(evidence.rules) - MOST_RULES:,} rules")
     existing = frozenset(row.sequence for row in evidence.trace)
     by = in_order(row.sequence for change in made for row in change.rows)
     return RunExcerpt(data, numbers, existing, tuple(cuts), by)
@@ -143,6 +157,30 @@ def _ranges(hidden: list[int], numbers: list[int]) -> list[tuple[int, int]]:
     return found
 
 
+def _select_records(touched: Sequence[TouchedRecord]) -> tuple[list[JsonObject], list[TouchedRecord]]:
+    """As many as there is room for, and the others."""
+    shown: list[JsonObject] = []
+    hidden: list[TouchedRecord] = []
+    left = LONGEST_RECORDS
+    for record in touched:
+        body = _record(record)
+        left -= len(dumps(body))
+        if left >= 0 and not hidden:
+            shown.append(body)
+        else:
+            hidden.append(record)
+    return shown, hidden
+
+
+def _record(record: TouchedRecord) -> JsonObject:
+    body: JsonObject = {"type": record.kind, "id": record.id, "before": _record_side(record.before)}
+    return body | ({"after": _record_side(record.after)} if record.is_changed else {})
+
+
+def _record_side(attributes: JsonObject | None) -> Json:
+    return "(nothing)" if attributes is None else _value(attributes)
+
+
 def _change(change: Change) -> JsonObject:
     return {
         "path": path_text(change.path),
@@ -167,6 +205,10 @@ def _conversation(evidence: RunEvidence, user_turns: Sequence[str]) -> Iterator[
             yield {"turn": turn + 1, "user": cut_middle(user_turns[turn], longest)}
         if turn < len(evidence.responses) - 1:
             yield {"turn": turn + 1, "agent": cut_middle(evidence.responses[turn], longest)}
+
+
+def _notes(notes: Iterable[Finding | UnverifiedClaim]) -> list[Json]:
+    return [_note(note) for note in islice(notes, MOST_FINDINGS)]
 
 
 def _note(note: Finding | UnverifiedClaim) -> JsonObject:

@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple
 from pipelines.core.verdict.assembly import MOST_REASONS, headline
 from pipelines.core.verdict.constraints import ANSWER, REFUSAL_REASON
 from pipelines.core.verdict.evidence import REFUSAL
-from pipelines.core.verdict.model_judge.rubric import PROMPT_VERSION, Criterion, CriterionKind
+from pipelines.core.verdict.model_judge.rubric import PROMPT_VERSION, Criterion, CriterionKind, is_hint
 from pipelines.core.verdict.verdict import (
     BEST_SCORE,
     LEAST_SCORE,
@@ -56,6 +56,11 @@ class CriterionAnswer(Record):
     score: Annotated[int | None, "1 to 5"]
     evidence: Annotated[tuple[int, ...], "rows of the trace"]
 
+    @property
+    def keeps_hint(self) -> bool:
+        """What the reader cannot tell stays as the words seem to prove it."""
+        return self.criterion.is_hinted and self.status is CriterionStatus.CANNOT_TELL
+
 
 class Decision(NamedTuple):
     outcome: Outcome
@@ -79,7 +84,7 @@ def decide(answers: Sequence[CriterionAnswer], *, expected_outcome: str | None) 
         against.sort(key=lambda answer: modes[answer.criterion.id] is not gravest)
         beside = [by_kind[kind] for mode, kind, _ in _INCOMPLETE_MODES if mode is gravest]
         return Decision(Outcome.FAIL, gravest, None, (*against, *beside), modes)
-    counting = [answer for answer in answers if answer.criterion.decides]
+    counting = [answer for answer in answers if answer.criterion.decides and not answer.keeps_hint]
     doubts = [answer for answer in counting if answer.status is CriterionStatus.CANNOT_TELL]
     open_for = {answer.criterion.reason for answer in doubts}
     reason = next((each for each in PendingReason if each in open_for), None)
@@ -123,8 +128,17 @@ def verdict_by_model(
 ) -> Verdict:
     """The verdict on a run that evidence left open. What evidence proved is still in it."""
     decision = decide(answers, expected_outcome=expected_outcome)
-    proven = [finding for finding in embedded.findings if finding.status is not Status.OPEN]
-    read = [_finding(answer, decision.modes) for answer in answers if answer.criterion.decides]
+    overruled = [a for a in answers if a.criterion.is_hinted and a.criterion.id in decision.modes]
+    proven = [
+        finding
+        for finding in embedded.findings
+        if finding.status is not Status.OPEN and not (overruled and is_hint(finding))
+    ]
+    read = [
+        _finding(answer, decision.modes)
+        for answer in answers
+        if answer.criterion.decides and not answer.keeps_hint
+    ]
     ranked = sorted([*read, *proven], key=lambda finding: list(Status).index(finding.status))
     lead = headline(decision.outcome, decision.failure_mode, expected_outcome)
     told = dict.fromkeys(answer.reasoning.strip() for answer in decision.deciding)
