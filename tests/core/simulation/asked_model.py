@@ -98,6 +98,22 @@ class Desk:
         call, asked, text = self._asked(tool, arguments)
         assert isinstance(asked, Ask)
         assert isinstance(asked.question, ModelCall)
+        outcome: Decision | Ask = asked
+        questions: list[ModelQuestion] = []
+        problems: list[Problem] = []
+        while isinstance(outcome, Ask):
+            reply, put, problems = self._replied(outcome, model)
+            questions += put
+            outcome = settle(self.run, outcome, reply)
+        decision = outcome
+        row = row_of(
+            1, self.run.sequence + 1, call, text, decision, asked.received.arrival, 1.0, "2026-05-01"
+        )
+        self.run.fold(row, asked.received.arrival, decision.updates)
+        return Played(self.run, decision, questions, problems)
+
+    def _replied(self, asked: Ask, model: Model) -> tuple[object, list[ModelQuestion], list[Problem]]:
+        assert isinstance(asked.question, ModelCall)
         put = asked.question
         questions = [put.question]
         data = model(put.question)
@@ -106,16 +122,9 @@ class Desk:
             questions.append(put.question.again(dumps(data).decode(), problems))
             data = model(questions[-1])
             problems = checked(put, data)
-        reply: object = ModelReply(data, "scripted:test", 1, len(questions))
         if problems:
-            reply = ModelFailure("wrong_schema", "not usable", tuple(problems))
-        decision = settle(self.run, asked, reply)
-        assert isinstance(decision, Decision)
-        row = row_of(
-            1, self.run.sequence + 1, call, text, decision, asked.received.arrival, 1.0, "2026-05-01"
-        )
-        self.run.fold(row, asked.received.arrival, decision.updates)
-        return Played(self.run, decision, questions, problems)
+            return ModelFailure("wrong_schema", "not usable", tuple(problems)), questions, problems
+        return ModelReply(data, "scripted:test", 1, len(questions)), questions, problems
 
     def _asked(self, tool: str, arguments: Any) -> tuple[ToolCall, Decision | Ask, str | None]:
         call = ToolCall(tool, dumps(arguments), None, None, perf_counter())

@@ -18,6 +18,7 @@ from pipelines.core.simulation.domain.references import references_in
 from pipelines.core.simulation.simulator import SimulationFailed
 from pipelines.core.text.json_text import dumps
 from pipelines.core.tools.trace_row import TOOL_CALL, TraceRow
+from support.scripted_models import data_of, outside_of
 
 SHOP = {
     "order": {f"o-{n}": {"user_id": f"u-{n % 7}", "total": n, "text": f"parcel {n}"} for n in range(300)},
@@ -47,9 +48,8 @@ def test_ids_are_known_in_other_spellings_and_deep_inside_the_arguments() -> Non
 
 def test_what_points_at_a_record_is_shown_with_it() -> None:
     found = shown({"user_id": "u-2"}, kind="user")
-    orders = [id for kind, id in found.entities if kind == "order"]
-    assert orders
-    assert all(int(id[2:]) % 7 == 2 for id in orders)
+    orders = list(found.world["shown"]["order"])[:20]  # type: ignore[index,call-overload,arg-type]
+    assert all(int(id[2:]) % 7 == 2 for id in orders), "those come before the others"
 
 
 def test_words_find_records() -> None:
@@ -72,6 +72,112 @@ def test_the_rest_is_counted_and_nothing_is_over_the_limit() -> None:
     assert ("order", "o-4999") in found.entities
     assert found.world["not_shown"] == {"order": {"count": 5000 - count, "fields": ["text", "total"]}}
     assert len(dumps(found.world)) < relevant.MOST_CHARACTERS + 2_000
+
+
+TWELVE = {
+    "room": {f"r-{n}": {"beds": n} for n in range(1, 7)},
+    "booking": {f"b-{n}": {"room_id": f"r-{n}", "night": f"2026-05-0{n}"} for n in range(1, 5)},
+    "guest": {"g-1": {"name": "Ada"}, "g-2": {"name": "Bo"}},
+}
+FREE = {"type": "object"}
+BOOK = [{"name": "book_room", "description": "Book a room for a night.", "input_schema": FREE}]
+
+
+def test_a_world_that_fits_is_shown_whole_and_said_to_be_all() -> None:
+    call = Desk(BOOK, TWELVE, "book_room is strange.").question("book_room", {"room": "r-5"})
+    told = data_of(call.question)
+    assert told["world"]["shown"] == TWELVE
+    assert "not_shown" not in told["world"]
+    assert "is all that exists" in outside_of(call.question)
+
+
+def test_a_world_of_which_a_part_is_shown_is_never_said_to_be_all() -> None:
+    large = TWELVE | {"night": {f"n-{n}": {"text": "x" * 300} for n in range(400)}}
+    call = Desk(BOOK, large, "book_room is strange.").question("book_room", {"room": "r-5"})
+    assert "not_shown" in data_of(call.question)["world"]
+    assert "all that exists" not in outside_of(call.question)
+
+
+def test_all_records_of_the_types_that_the_tool_or_the_text_names_come_before_the_others() -> None:
+    """`slot` is named by the text alone, and nothing links to it."""
+    slots = {f"s-{n}": {"hour": n} for n in range(30)}
+    noise = {f"x-{n}": {"text": "y" * 500} for n in range(190)}
+    state = {"audit": noise, "slot": slots, **TWELVE}
+    call = Desk(BOOK, state, "book_room takes a strange slot.").question("book_room", {"room": "r-5"})
+    told = data_of(call.question)["world"]
+    assert told["shown"]["slot"] == slots
+    assert told["shown"]["room"] == TWELVE["room"]
+    assert set(told["not_shown"]) == {"audit"}
+
+
+def test_the_next_free_id_of_each_type_and_the_time_of_day_are_told() -> None:
+    desk = Desk(BOOK, TWELVE, "book_room is strange.")
+    told = data_of(desk.question("book_room", {}).question)
+    assert told["world"]["next_ids"] == {"room": "r-7", "booking": "b-5", "guest": "g-3"}
+    assert told["now"].startswith("2026-05-01T12:00")
+    added = {"op": "add", "entity_type": "booking", "id": "b-5", "attrs": {"room_id": "r-5"}}
+    desk.play("book_room", {}, lambda question: reply({}) | {"updates": [added]})
+    assert data_of(desk.question("book_room", {}).question)["world"]["next_ids"]["booking"] == "b-6"
+
+
+# -- records that were not shown -----------------------------------------------------------------------------
+
+LARGE = {
+    "room": {f"r-{n}": {"beds": 2, "state": f"state {n}", "text": "x" * 900} for n in range(60)},
+    "guest": {"g-1": {"room_id": "r-50"}},
+}
+
+
+def played(answer: Any) -> Any:
+    return Desk(BOOK, LARGE, "book_room is strange.").play("book_room", {"guest": "nobody"}, answer)
+
+
+@pytest.mark.parametrize(
+    ("response", "updates"),
+    [
+        ({"room_id": "r-57", "state": "state 57"}, []),
+        ({"free": ["r-57"]}, []),
+        ({}, [{"op": "update", "entity_type": "room", "id": "r-57", "set": {"beds": 3}, "unset": []}]),
+        ({}, [{"op": "remove", "entity_type": "room", "id": "r-57"}]),
+    ],
+    ids=["its fields", "its id", "an update", "a removal"],
+)
+def test_an_answer_about_a_record_that_was_not_shown_is_asked_for_again_with_it(
+    response: Any, updates: Any
+) -> None:
+    found = played(lambda question: reply(response) | {"updates": updates})
+    first, second = (data_of(question)["world"]["shown"]["room"] for question in found.questions)
+    assert "r-57" not in first
+    assert second["r-57"] == LARGE["room"]["r-57"]
+    assert not found.problems
+    assert (found.decision.http_status, len(found.decision.updates)) == (200, len(updates))
+
+
+def test_an_answer_about_what_was_shown_is_asked_for_once() -> None:
+    """Also where it repeats the id of a record that it only knows from another one."""
+    found = played(lambda question: reply({"guest_id": "g-1", "room_id": "r-50"}))
+    assert len(found.questions) == 1
+
+
+def test_a_change_of_a_type_that_the_call_has_nothing_to_do_with_is_refused() -> None:
+    state = LARGE | {"audit": {f"a-{n}": {"text": "z" * 900} for n in range(60)}}
+    change = {"op": "remove", "entity_type": "audit", "id": "a-59"}
+    desk = Desk(BOOK, state, "book_room is strange.")
+    found = desk.play("book_room", {}, lambda question: reply({}) | {"updates": [change]})
+    assert "was not shown" in found.problems[0].message
+
+
+def test_an_answer_is_asked_for_again_only_once() -> None:
+    """Each time about another record: the second answer is held to the checks, as it is."""
+    ids = iter(["r-57", "r-58", "r-59"])
+
+    def answer(question: Any) -> Any:
+        change = {"op": "update", "entity_type": "room", "id": next(ids), "set": {"beds": 3}, "unset": []}
+        return reply({}) | {"updates": [change]}
+
+    found = played(answer)
+    assert len(found.questions) == 3
+    assert "was not shown" in found.problems[0].message
 
 
 def test_a_record_too_large_is_shown_cut_and_cannot_be_written_whole() -> None:

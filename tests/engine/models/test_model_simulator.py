@@ -132,12 +132,41 @@ async def test_the_model_is_told_the_world_and_the_calls_but_no_failure_rule_and
     (question,) = model.asked
     told = data_of(question)
     assert told["tool"]["name"] == "run_close"
-    assert (told["behaviour"], told["today"], told["call"]) == (SUSPICIOUS, "2026-05-01", ORDER)
+    assert (told["behaviour"], told["now"][:13], told["call"]) == (SUSPICIOUS, "2026-05-01T12", ORDER)
     assert told["world"]["shown"]["order"]["7001"] == STATE["order"]["7001"]
     assert [(call["tool"], call["status"]) for call in told["calls_so_far"]] == [("get_order", 200)]
     whole = json.dumps(question.as_json())
     assert "Payment processor" not in whole
     assert "sealed-outcome" not in whole
+
+
+LARGE = {
+    "order": {
+        f"o-{number}": {"status": f"state {number}", "note": "x" * 900, "user_id": "u-1"}
+        for number in range(60)
+    },
+    "user": {"u-1": {"name": "Ada"}},
+}
+
+
+async def test_a_reply_about_a_record_that_was_not_shown_is_asked_for_again_with_it_shown(
+    house: House, org: Org
+) -> None:
+    """The first answer is plausible, and wrong: nothing told it what the record holds."""
+
+    def answer(question: Any) -> Any:
+        held = data_of(question)["world"]["shown"]["order"].get("o-57", {}).get("status", "pending")
+        return saying({"order_id": "o-57", "status": held})(question)
+
+    model = let_answer(house, Scripted(answer=answer))
+    run = await opened(org, UNCLEAR, state=LARGE)
+    reply = answered(await run.call("run_close", {"order_id": "the newest"}), 200)
+    assert reply["response"] == {"order_id": "o-57", "status": "state 57"}
+    assert reply["validation"]["attempts"] == 2
+    first, second = map(data_of, model.asked)
+    assert "o-57" not in first["world"]["shown"]["order"]
+    assert second["world"]["shown"]["order"]["o-57"] == LARGE["order"]["o-57"]
+    assert "asked again with the records" in (await only_row(run))["validation"]["notes"][1]
 
 
 # -- the same again ---------------------------------------------------------------------------------------
@@ -211,7 +240,7 @@ async def test_exchanges_are_stored_with_their_run(house: House, org: Org) -> No
     (exchange,) = page.items
     assert (exchange.purpose, exchange.prompt_version, exchange.status) == (
         "simulator",
-        "simulator/1",
+        "simulator/2",
         "answered",
     )
 

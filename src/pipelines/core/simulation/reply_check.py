@@ -69,6 +69,12 @@ def contradictions(
     return found
 
 
+def described_records(response: Json, ledger: Ledger) -> list[tuple[str, str]]:
+    """The records whose fields a reply gives, by type and id."""
+    kinds = _id_keys(tuple(ledger.entity_types()))
+    return [(named.kind, named.id) for _, _, named in _objects(response, kinds, ledger) if named is not None]
+
+
 def with_ledger_values(
     response: Json,
     ledger: Ledger,

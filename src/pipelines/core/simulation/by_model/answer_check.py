@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from pipelines.core.english.words import singular, tokens
 from pipelines.core.ledger.ledger import (
     Add,
     InvalidUpdate,
@@ -21,9 +20,10 @@ from pipelines.core.ledger.ledger import (
     update_from_json,
 )
 from pipelines.core.ledger.ledger_schema import LedgerSchema, update_problems
-from pipelines.core.simulation.by_model.relevant import ShownWorld
+from pipelines.core.simulation.by_model.relevant import EntityKey, ShownWorld, is_spoken_of, spoken_words
 from pipelines.core.simulation.by_model.seen_fields import seen_fields, value_problems
 from pipelines.core.simulation.by_model.unsaid import quotation_problems
+from pipelines.core.simulation.by_model.unshown import unshown_records
 from pipelines.core.simulation.reply_check import reply_problems
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem
@@ -49,6 +49,13 @@ class ExpectedAnswer:
     only_reads: bool  # by its name and description
     fence: str
     instructions: str
+    may_show_more: bool = False  # an answer about other records is asked for again, with those shown
+
+    def unshown(self, data: JsonObject) -> tuple[EntityKey, ...]:
+        """Records that the answer is about and that were not shown, where they can still be."""
+        if not self.may_show_more:
+            return ()
+        return unshown_records(data, self.arguments, self.ledger, self.shown)
 
     def problems(self, data: JsonObject) -> list[Problem]:
         """Of an answer that fits the schema it was asked by."""
@@ -67,7 +74,7 @@ class ExpectedAnswer:
                 )
             return found
         found += broken
-        if broken:
+        if broken or self.unshown(data):  # of what was not seen nothing can be right or wrong yet
             return found
         after, wrong = self._after(updates)
         found += wrong
@@ -158,10 +165,8 @@ class ExpectedAnswer:
 
     def _speaks_of(self, kind: str) -> bool:
         """Whether a new type is one that the tool makes, by what is said of it."""
-        spoken = {singular(word) for word in tokens(self.tool.name)}
-        for text in (self.tool.description, self.behavior):
-            spoken |= {singular(word) for word in re.findall(r"[a-z]+", text.lower())}
-        return {singular(word) for word in tokens(kind)} <= spoken
+        spoken = spoken_words(self.tool.name, self.tool.description, self.behavior)
+        return is_spoken_of(kind, spoken)
 
 
 def read_updates(data: JsonObject) -> tuple[tuple[LedgerUpdate, ...], list[Problem]]:

@@ -24,6 +24,15 @@ class RunContext:
     named: Mapping[Purpose, str] = field(default_factory=dict)  # models that agent or dataset name
 
 
+class ModelReply(NamedTuple):
+    """An answer that passed its schema and its check."""
+
+    data: JsonObject
+    model: str
+    exchange_id: int
+    attempts: int
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ModelCall:
     asked_for: RunContext
@@ -33,16 +42,8 @@ class ModelCall:
     question: ModelQuestion
     # what the schema cannot say, held against the world as it is while the question is out
     expected: ExpectedAnswer
+    before: ModelReply | None = None  # an answer about records that are shown only now
     longest_s: float = LONGEST_S
-
-
-class ModelReply(NamedTuple):
-    """An answer that passed its schema and its check."""
-
-    data: JsonObject
-    model: str
-    exchange_id: int
-    attempts: int
 
 
 class ModelFailure(NamedTuple):

@@ -1,5 +1,6 @@
-"""Selects the part of a world that a model is shown for one call: records that the call names, linked
-records, records that match its words, and records that the run changed. Of the rest only the counts by type.
+"""Selects the part of a world that a model is shown for one call: all of it where it fits. Of a larger one
+records that the call names, linked records, records that the run changed, then all records of the types that
+the tool or the behaviour text names, and whatever else there is room for. The rest is counted by type.
 
 However large the world: ids and links are looked up in indexes, words are looked for in a bounded number of
 records.
@@ -8,8 +9,10 @@ records.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 
+from pipelines.core.english.words import singular, tokens
 from pipelines.core.ledger.ledger import Attributes, Ledger, World
 from pipelines.core.simulation.domain.references import Reference
 from pipelines.core.text.json_text import Json, JsonObject, dumps
@@ -38,13 +41,24 @@ class ShownWorld:
     world: JsonObject
     entities: frozenset[EntityKey]
     cut: frozenset[EntityKey] = frozenset()
+    is_whole: bool = True  # there is no other record
+    related: frozenset[str] = frozenset()  # types that the call may change without naming a record of them
 
 
 def shown_world(
-    arguments: JsonObject, ledger: Ledger, *, kind: str | None, references: Iterable[Reference]
+    arguments: JsonObject,
+    ledger: Ledger,
+    *,
+    kind: str | None,
+    references: Iterable[Reference],
+    spoken: frozenset[str] = frozenset(),
+    first: Iterable[EntityKey] = (),
 ) -> ShownWorld:
-    """`kind` is what the tool is about, where that is known."""
-    chosen = dict.fromkeys(islice(_chosen(arguments, ledger, kind, tuple(references)), MOST_ENTITIES * 5))
+    """`kind` is what the tool is about, where that is known, and `spoken` are the words that are said of it.
+    The records in `first` are shown before all others."""
+    references = tuple(references)
+    relevant = _chosen(arguments, ledger, kind, spoken, references)
+    chosen = [*dict.fromkeys([*first, *islice(_distinct(relevant), MOST_ENTITIES * 2)])]
     entities: dict[str, JsonObject] = {}
     named: list[EntityKey] = []
     cut: list[EntityKey] = []
@@ -54,21 +68,58 @@ def shown_world(
         if attrs is None or len(named) >= MOST_ENTITIES:
             continue
         written, is_cut = _fitting(attrs)
-        left -= len(dumps(written)) + len(one[1]) + 4
-        if left < 0:
-            break
+        size = len(dumps(written)) + len(one[1]) + 4
+        if size > left:
+            continue
+        left -= size
         entities.setdefault(one[0], {})[one[1]] = written
         named.append(one)
         cut += [one] if is_cut else []
-    world: JsonObject = {"shown": {**entities}, "not_shown": _rest(ledger, entities)}
+    is_whole = len(named) == sum(ledger.count(each) for each in ledger.entity_types())
+    world: JsonObject = {"shown": {**entities}}
+    if not is_whole:
+        world["not_shown"] = _rest(ledger, entities)
     flags = ledger.flags()[:MOST_FLAGS]
     return ShownWorld(
-        world=world | ({"flags": [*flags]} if flags else {}), entities=frozenset(named), cut=frozenset(cut)
+        world=world | ({"flags": [*flags]} if flags else {}),
+        entities=frozenset(named),
+        cut=frozenset(cut),
+        is_whole=is_whole,
+        related=_related(ledger, kind, spoken, references),
     )
 
 
+def _related(
+    ledger: Ledger, kind: str | None, spoken: frozenset[str], references: tuple[Reference, ...]
+) -> frozenset[str]:
+    """The types that the tool or the text names, and those one link away."""
+    meant = {each for each in ledger.entity_types() if each == kind or is_spoken_of(each, spoken)}
+    links = ({one.entity_type, one.to} for one in references)
+    return frozenset(meant.union(*(ends for ends in links if ends & meant)))
+
+
+@lru_cache(maxsize=256)  # tools and behaviour texts of running agents
+def spoken_words(name: str, description: str, behavior: str) -> frozenset[str]:
+    """The words by which a tool and the behaviour text speak of types, in the singular."""
+    said = [*tokens(name), *re.findall(r"[a-z]+", f"{description} {behavior}".lower())]
+    return frozenset(map(singular, said))
+
+
+@lru_cache(maxsize=4096)
+def _words_of(kind: str) -> frozenset[str]:
+    return frozenset(map(singular, tokens(kind)))
+
+
+def is_spoken_of(kind: str, spoken: frozenset[str]) -> bool:
+    return _words_of(kind) <= spoken
+
+
 def _chosen(
-    arguments: JsonObject, ledger: Ledger, kind: str | None, references: tuple[Reference, ...]
+    arguments: JsonObject,
+    ledger: Ledger,
+    kind: str | None,
+    spoken: frozenset[str],
+    references: tuple[Reference, ...],
 ) -> Iterator[EntityKey]:
     """The most relevant first; the same may come again."""
     types = ledger.entity_types()[:MOST_TYPES]
@@ -88,8 +139,27 @@ def _chosen(
     for each in [kind] if kind in types else types:
         yield from _with_words(words, each or "", ledger, left)
         left -= min(left, len(ledger.world.entities.get(each or "", ())))
-    if kind is not None:
-        yield from ((kind, id) for id, _ in islice(ledger.entities(kind), MOST_ENTITIES))
+    small = sorted((each for each in types if ledger.count(each) <= MOST_ENTITIES), key=ledger.count)
+    meant = [each for each in small if each == kind or is_spoken_of(each, spoken)]
+    for each in meant:
+        yield from _all_of(each, ledger)
+    for each in meant:
+        for one in _all_of(each, ledger):
+            yield from _pointed_at(one, ledger, references)
+    for each in [*([kind] if kind is not None else []), *small, *types]:
+        yield from _all_of(each, ledger)
+
+
+def _all_of(kind: str, ledger: Ledger) -> Iterator[EntityKey]:
+    yield from ((kind, id) for id, _ in islice(ledger.entities(kind), MOST_ENTITIES))
+
+
+def _distinct(keys: Iterable[EntityKey]) -> Iterator[EntityKey]:
+    seen = set[EntityKey]()
+    for key in keys:
+        if key not in seen:
+            seen.add(key)
+            yield key
 
 
 def _scalars(value: Json) -> Iterator[str | int]:

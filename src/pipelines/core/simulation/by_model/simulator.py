@@ -19,8 +19,9 @@ from pipelines.core.simulation.by_model.model_call import (
     ModelReply,
     RunContext,
 )
+from pipelines.core.simulation.by_model.next_ids import next_ids
 from pipelines.core.simulation.by_model.prompt import instructions_with, model_question, word_for
-from pipelines.core.simulation.by_model.relevant import shown_world
+from pipelines.core.simulation.by_model.relevant import EntityKey, shown_world, spoken_words
 from pipelines.core.simulation.simulator import Moment, Question, SimulatedReply, SimulationFailed
 from pipelines.core.text.json_text import JsonObject, dumps
 from pipelines.core.text.problems import Problem
@@ -39,6 +40,12 @@ def left_to_model(plans: PlannedSimulator, choice: str) -> Mapping[str, str]:
         name: plans.why_not_covered(name) for name, tool in plans.tools.items() if not tool.is_passthrough
     }
     return {name: why for name, why in found.items() if why is not None}
+
+
+def _asked_before(call: ModelCall) -> tuple[str, ...]:
+    if call.before is None:
+        return ()
+    return (f"asked again with the records that the answer of exchange {call.before.exchange_id} is about",)
 
 
 class ModelSimulator:
@@ -86,9 +93,28 @@ class ModelSimulator:
                 f"The arguments of {tool} are over {LARGEST_ARGUMENTS // 1024} KiB, too large for a model."
             )
             raise SimulationFailed("too_large", message, engine=ENGINE, notes=(why,))
+        return self._question(tool, arguments, ledger, moment)
+
+    def _question(
+        self,
+        tool: str,
+        arguments: JsonObject,
+        ledger: Ledger,
+        moment: Moment,
+        *,
+        first: Sequence[EntityKey] = (),
+        before: ModelReply | None = None,
+    ) -> ModelCall:
         plans, declared = self._plans, self._plans.tools[tool]
         said = self._said[tool]
-        shown = shown_world(arguments, ledger, kind=said.about, references=self._references)
+        shown = shown_world(
+            arguments,
+            ledger,
+            kind=said.about,
+            references=self._references,
+            spoken=spoken_words(tool, declared.description, plans.behavior_text),
+            first=first,
+        )
         word = word_for(moment.seed, self._calls.digest)
         expected = ExpectedAnswer(
             tool=declared,
@@ -102,13 +128,15 @@ class ModelSimulator:
             only_reads=said.reads,
             fence=word,
             instructions=instructions_with(word),
+            may_show_more=before is None and not shown.is_whole,
         )
         question = model_question(
             declared,
             arguments,
             behavior=plans.behavior_text or None,
-            today=moment.now[:10],
-            world=shown.world,
+            now=moment.now,
+            world=shown.world | {"next_ids": next_ids(arguments, ledger, moment)},
+            is_whole=shown.is_whole,
             calls_so_far=self._calls.reported_calls(),
             word=word,
         )
@@ -116,9 +144,10 @@ class ModelSimulator:
             asked_for=self._asked_for,
             tool=tool,
             arguments=arguments,
-            why=why,
+            why=self._why[tool],
             question=question,
             expected=expected,
+            before=before,
         )
 
     def settle(
@@ -140,6 +169,11 @@ class ModelSimulator:
             )
         assert isinstance(reply, ModelReply), "a model answers, or gives up"
         data = reply.data
+        unshown = question.expected.unshown(data)
+        if unshown:
+            return self._question(
+                question.tool, question.arguments, ledger, moment, first=unshown, before=reply
+            )
         status, reason = data["status"], data["reason"]
         assert isinstance(status, int)
         return SimulatedReply(
@@ -148,8 +182,8 @@ class ModelSimulator:
             read_updates(data)[0] if status < 400 else (),
             engine=ENGINE,
             computed=question.expected.computed,
-            notes=(why, f"{reply.model}, exchange {reply.exchange_id}: {reason}"),
-            attempts=reply.attempts,
+            notes=(why, *_asked_before(question), f"{reply.model}, exchange {reply.exchange_id}: {reason}"),
+            attempts=reply.attempts + (question.before.attempts if question.before is not None else 0),
         )
 
     def again(
