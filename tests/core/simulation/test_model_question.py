@@ -100,8 +100,8 @@ def test_a_world_of_which_a_part_is_shown_is_never_said_to_be_all() -> None:
 
 def test_all_records_of_the_types_that_the_tool_or_the_text_names_come_before_the_others() -> None:
     """`slot` is named by the text alone, and nothing links to it."""
-    slots = {f"s-{n}": {"hour": n} for n in range(30)}
-    noise = {f"x-{n}": {"text": "y" * 500} for n in range(190)}
+    slots = {f"s-{n}": {"hour": n, "text": "h" * 300} for n in range(30)}
+    noise = {f"x-{n}": {"text": "y" * 2_000} for n in range(20)}
     state = {"audit": noise, "slot": slots, **TWELVE}
     call = Desk(BOOK, state, "book_room takes a strange slot.").question("book_room", {"room": "r-5"})
     told = data_of(call.question)["world"]
