@@ -76,9 +76,9 @@ def test_missing_and_null_are_two_outputs():
 
 def test_the_change_of_the_match_rate_has_its_interval_and_its_p():
     change = cell([AS_EXPECTED] * 10, [AS_EXPECTED] + [PROCEEDS] * 4).match_change()
-    assert change["difference"] == pytest.approx(-0.8)
-    assert [round(each, 2) for each in change["interval"]] == [-0.96, -0.29]
-    assert change["p"] == pytest.approx(0.0037, abs=5e-5)
+    assert change.difference == pytest.approx(-0.8)
+    assert [round(each, 2) for each in change.interval] == [-0.96, -0.29]
+    assert change.p == pytest.approx(0.0037, abs=5e-5)
     assert cell([], [AS_EXPECTED]).match_change() is None
 
 
