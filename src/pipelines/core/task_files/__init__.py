@@ -2,9 +2,10 @@
 
 Enter through `read_tasks` and `suite_file`.
 
-    file_formats <- table_layout, task_table    which format a file has; a CSV table
-    task_rows                                   rows of all formats
-    column_naming                               which column a name is; unknown, renamed and ignored names
-    read_tasks                                  rows as seeds, all problems collected
-    upload_preview, upload_warnings             what an author sees before and after an upload
+    column_naming                    which column a name is; unknown, renamed and ignored names
+    task_rows                        rows of every format, by column
+    table_layout <- task_table       a CSV table: its header, and its rows
+    file_formats                     which format a file has
+    read_tasks                       rows as seeds, all problems collected
+    upload_warnings, upload_preview  what an author sees before an upload
 """
