@@ -169,6 +169,18 @@ def test_every_room_says_what_it_does() -> None:
     assert not silent
 
 
+def test_every_way_in_that_a_room_names_is_there() -> None:
+    """ "Enter through `agent_reply`": a module or a room of that folder."""
+    wrong = []
+    for path in PACKAGE.rglob("__init__.py"):
+        text = ast.get_docstring(ast.parse(path.read_text())) or ""
+        for sentence in re.findall(r"\bEnter (?:through|at|by) .*?(?=\.(?:\s|$))", text, re.DOTALL):
+            for name in re.findall(r"`(\w+)", sentence):
+                if not (path.parent / name).is_dir() and not (path.parent / f"{name}.py").is_file():
+                    wrong.append(f"{path.parent.relative_to(PACKAGE)}: {name}")
+    assert not wrong
+
+
 def test_wire_needs_nothing_but_the_standard_library() -> None:
     allowed = {"__future__", "collections", "dataclasses", "enum", "json", "os", "re", "typing"}
     for path in (PACKAGE / "wire").rglob("*.py"):

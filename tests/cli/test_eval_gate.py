@@ -7,7 +7,7 @@ import pytest
 from pipelines.cli.eval.gate import FailOn, exit_code, reasons_not_met
 from pipelines.cli.eval.junit import as_junit
 from pipelines.cli.eval.run import MatrixResult
-from pipelines.cli.suites.suite_report import cell_cases
+from pipelines.cli.run.suite_report import cell_cases
 from pipelines.core.results.gate import ExitCode
 from pipelines.core.task_files.suite_file import EvalSuite, SuiteAgent
 from support.matrix_reports import Row, cell, full, report, scenario

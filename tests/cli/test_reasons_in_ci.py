@@ -9,10 +9,11 @@ import pytest
 from rich.console import Console
 
 from pipelines.cli.client import Server
+from pipelines.cli.gate import gate_code
 from pipelines.cli.output.dev_report import Report
 from pipelines.cli.output.junit import as_junit
-from pipelines.cli.run.run import BatchResult, gate_code
-from pipelines.cli.suites.suite_report import as_markdown, as_results, task_cases
+from pipelines.cli.run.run import BatchResult
+from pipelines.cli.run.suite_report import as_markdown, as_results, task_cases
 from pipelines.core.results.compare_results import compare_results
 from pipelines.core.results.compare_results import format_markdown as compared
 from pipelines.core.results.gate import ExitCode

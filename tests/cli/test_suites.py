@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from pipelines.cli.agent.init import write_agent
-from pipelines.cli.suites.ci_init import write_workflows
+from pipelines.cli.ci.init import write_workflows
 from pipelines.core.results.results import read_results
 from pipelines.core.task_files.suite_file import read_suite_file
 from support.ports import free_port

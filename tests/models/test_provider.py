@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from pipelines.core.models.model_names import KEY_VARIABLES, ModelName, read_model_name
+from pipelines.core.models.model_names import ModelName, read_model_name
 from pipelines.core.models.model_question import Failure, ModelAnswer, ModelCallFailed
+from pipelines.core.models.providers import KEY_VARIABLES
 from pipelines.models.open_model import open_model
 from pipelines.outbound.address_guard import AddressPolicy
 from pipelines.outbound.model_transport import ModelTransport, _check_parts

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pipelines.cli.client import Server
 
 P = ParamSpec("P")
+#: The sections of `pipelines --help`.
+AGENTS, TASKS, LIVE, HOST, RESULTS = "Test an agent", "Tasks", "Passthrough tools", "Server", "Results"
 DEFAULT_URL = "http://127.0.0.1:8420"
 Url = Annotated[str, typer.Option(help="The server's URL.", envvar="PIPELINES_URL")]
 ApiKey = Annotated[

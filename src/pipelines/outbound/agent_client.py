@@ -7,7 +7,8 @@ from urllib.parse import urlsplit
 
 import httpcore2
 
-from pipelines.core.agents.agent_reply import MAX_REPLY_BYTES, AgentReply, BadReply, parse_agent_reply
+from pipelines.core.agents.agent_reply import AgentReply, BadReply, parse_agent_reply
+from pipelines.core.agents.reply_limits import MAX_REPLY_BYTES
 from pipelines.core.agents.reply_text import reply_from_text
 from pipelines.core.text.json_text import JsonObject, dumps
 from pipelines.outbound.address_guard import (

@@ -17,7 +17,7 @@ from pipelines.cli.files import Stopped
 from pipelines.cli.output.batch_report import reason_text
 from pipelines.cli.output.verdict_text import unverified_lines
 from pipelines.cli.project import TOKEN_VARIABLE, find_project
-from pipelines.cli.suites.hosted import hosted_agent, temporary_server
+from pipelines.cli.run.hosted import hosted_agent, temporary_server
 from pipelines.core.results.gate import is_not_run
 from pipelines.pytest_plugin import CouldNotRun
 from pipelines.pytest_plugin.attempt import Attempt, check_attempt

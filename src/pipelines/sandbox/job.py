@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from pipelines.core.agents.agent_reply import MAX_REPLY_BYTES
+from pipelines.core.agents.reply_limits import MAX_REPLY_BYTES
 from pipelines.core.text.json_text import Json, JsonObject
 
 MEBIBYTE = 1024 * 1024

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.core.agents.agent_reply import (
-    MAX_REPLY_BYTES,
     AgentReply,
     BadReply,
     check_response_contract,
     parse_agent_reply,
     read_reply_fields,
 )
-from pipelines.core.agents.agent_response_schema import MAX_FINAL_RESPONSE, RESPONSE_SCHEMA
+from pipelines.core.agents.agent_response_schema import RESPONSE_SCHEMA
+from pipelines.core.agents.reply_limits import MAX_FINAL_RESPONSE, MAX_REPLY_BYTES
 from pipelines.core.agents.transcript import Message, TranscriptCall
 from pipelines.core.limits.json_schema import CompiledSchema, schema_problems
 

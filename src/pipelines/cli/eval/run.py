@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from pipelines.cli.agent.find_agent import find_agent
 from pipelines.cli.client import Server
 from pipelines.cli.eval import failed_runs
 from pipelines.cli.eval.findings import print_findings
@@ -20,7 +21,6 @@ from pipelines.cli.files import stop, write_text
 from pipelines.cli.output.junit import printable
 from pipelines.cli.output.phrases import plural
 from pipelines.cli.progress import INTERRUPTED, OpenedBatch, stderr, watch_batch
-from pipelines.cli.run.run import find_agent
 from pipelines.core.results.gate import ExitCode
 
 MATRIX = "/api/v1/eval/matrix"

@@ -1,1 +1,1 @@
-"""Commands beside the server itself: `up`, `token`, `prune`, `models`, `demo`."""
+"""`pipelines up`, `worker`, `prune`, `token`, `demo` and `models`: the server itself, on its own machine."""

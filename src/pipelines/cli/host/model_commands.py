@@ -20,8 +20,8 @@ def status_command(
     dataset: Annotated[int | None, typer.Option(min=1, help="For runs of this dataset.")] = None,
 ) -> Answer:
     """Print the model for each purpose, where it is configured, and whether it has a key and a price."""
+    from pipelines.cli.agent.find_agent import find_agent
     from pipelines.cli.output.blocks import new_console
-    from pipelines.cli.run.run import find_agent
 
     agent_id = find_agent(server, agent)["id"] if agent is not None else None
     known = server.get("/api/models", agent_id=agent_id, dataset_id=dataset)

@@ -1,17 +1,17 @@
-"""`pipelines ls`, `show`, `exchanges`, `logs`, `review`, `accept`, `open`, `rejudge`, `report`."""
+"""`pipelines judge`, `compare`, `ls`, `show`, `exchanges`, `logs`, `review`, `accept`, `open`, `rejudge`,
+`judges`, `report`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pipelines.cli.options import Answer, Json, with_server
+from pipelines.cli.options import AGENTS, RESULTS, Answer, Json, with_server
 
 if TYPE_CHECKING:
     from pipelines.cli.client import Server
 
 app = typer.Typer(add_completion=False)
-RESULTS = "Results"  # where `pipelines --help` lists these commands
 What = Annotated[
     Literal["runs", "batches", "agents", "datasets"],
     typer.Argument(metavar="WHAT", help="runs, batches, agents or datasets."),
@@ -19,6 +19,55 @@ What = Annotated[
 Batch = Annotated[int | None, typer.Option(min=1, help="Only runs of this batch.")]
 Limit = Annotated[int, typer.Option(min=1, max=500, help="Maximum number of items.")]
 Full = Annotated[bool, typer.Option("--full", help="Show long values in full.")]
+
+
+@app.command(name="judge", rich_help_panel=AGENTS)
+def judge_command(
+    recording: Annotated[
+        Path, typer.Argument(help="Messages, ATIF, OTLP spans or exported runs: JSON or JSON lines.")
+    ],
+    tasks: Annotated[
+        Path | None, typer.Option(help="The tasks of the runs, with oracles. [default: no oracle]")
+    ] = None,
+    tools: Annotated[
+        Path | None, typer.Option(help="The tools: a list, or an agent.json. [default: the recording's]")
+    ] = None,
+    before: Annotated[Path | None, typer.Option(help="For a single run: its initial state.")] = None,
+    after: Annotated[Path | None, typer.Option(help="For a single run: its final state.")] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Judge runs that were recorded elsewhere, without a server. Exit codes as for `run`."""
+    from pipelines.cli.results.judge import JudgeOptions, judge_file
+
+    options = JudgeOptions(
+        recording=recording,
+        tasks=tasks,
+        tools=tools,
+        before=before,
+        after=after,
+        junit=junit,
+        as_json=as_json,
+    )
+    judge_file(options)
+
+
+@app.command(name="compare", rich_help_panel=RESULTS)
+@with_server
+def compare_command(
+    server: "Server",
+    old: Annotated[
+        str, typer.Argument(help="The earlier batch; `previous` is the one before NEW.")
+    ] = "previous",
+    new: Annotated[str, typer.Argument(help="The later batch; `latest` is the newest.")] = "latest",
+    fail_on_regression: Annotated[
+        bool, typer.Option("--fail-on-regression", help="Exit with code 1 if a task regressed.")
+    ] = False,
+) -> Answer:
+    """Show which tasks changed between two batches, and whether it is more than chance."""
+    from pipelines.cli.results.compare import show_comparison
+
+    return show_comparison(server, old, new, fails=fail_on_regression)
 
 
 @app.command(name="ls", rich_help_panel=RESULTS)

@@ -17,11 +17,11 @@ from pipelines.cli.files import (
     stop_with,
     write_text,
 )
+from pipelines.cli.gate import gate_code
 from pipelines.cli.output.batch_report import label_of, print_run, rank_of, warnings_of
 from pipelines.cli.output.blocks import COLOURS, new_console, print_block, print_title
 from pipelines.cli.output.junit import as_junit
 from pipelines.cli.output.phrases import plural
-from pipelines.cli.run.run import gate_code
 from pipelines.cli.task_file import read_task_file
 from pipelines.core.recordings.judge_recorded import judge_recorded
 from pipelines.core.recordings.match_tasks import KnownTask, NamedRun, match_tasks

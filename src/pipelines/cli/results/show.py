@@ -8,6 +8,7 @@ from rich.console import Console
 from pipelines.cli.client import Server
 from pipelines.cli.coding.show import print_coding
 from pipelines.cli.files import BATCH, run_or_batch
+from pipelines.cli.gate import without_retried
 from pipelines.cli.options import Answer
 from pipelines.cli.output.batch_report import label_of, print_batch, reason_text
 from pipelines.cli.output.blocks import (
@@ -26,7 +27,6 @@ from pipelines.cli.output.phrases import plural
 from pipelines.cli.output.usage import seconds_of, seconds_text, usage_json, usage_lines
 from pipelines.cli.output.verdict_text import cause_in_words, to_do_about, unverified_lines
 from pipelines.cli.results.judges import calibration_words
-from pipelines.cli.run.run import without_retried
 from pipelines.core.tasks.oracle_axes import ORACLE_AXES
 from pipelines.wire.names import MODEL_CALL
 

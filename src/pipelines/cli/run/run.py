@@ -1,8 +1,6 @@
 """`pipelines run`: runs tasks on an agent, prints verdicts with reasons, and sets the exit code for CI."""
 
 import json
-import os
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,22 +8,19 @@ from typing import Any, NamedTuple
 import typer
 from rich.markup import escape
 
-from pipelines.cli.agent.register import register
+from pipelines.cli.agent.find_agent import find_agent
 from pipelines.cli.client import Server
 from pipelines.cli.files import is_number, read_bytes, stop, write_text
+from pipelines.cli.gate import gate_code, without_retried
 from pipelines.cli.output.batch_report import print_batch
 from pipelines.cli.output.blocks import COLOURS, new_console
 from pipelines.cli.output.exchange_report import estimate_line
 from pipelines.cli.output.junit import as_junit
-from pipelines.cli.output.verdict_text import pending_reasons, undecided_text
 from pipelines.cli.progress import INTERRUPTED, OpenedBatch, stderr, watch_batch
-from pipelines.cli.project import TOKEN_VARIABLE, find_project
 from pipelines.cli.run.chosen_tasks import chosen_tasks
 from pipelines.cli.task_file import print_notes
-from pipelines.core.results.gate import ExitCode, is_not_run, tally
 
 OUT_OF_BUDGET = "budget_exceeded"
-MOST_NAMED = 10  # agents, where one is not found
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -132,25 +127,6 @@ def _print_estimate(server: Server, body: Any) -> None:
         stderr.print(line, markup=False, highlight=False)
 
 
-def find_agent(server: Server, name: str) -> Any:
-    """The agent by its id, its name, or its folder or agent.json, which is registered first."""
-    if is_number(name):
-        return server.get(f"/api/agents/{name}")
-    path = Path(name)
-    if path.is_dir() or path.suffix == ".json":
-        folder, file = (path, None) if path.is_dir() else (path.parent, Path(path.name))
-        token = os.environ.get(TOKEN_VARIABLE) or None
-        return register(server, find_project(folder, agent=file), token=token)
-    everyone = server.every("/api/agents")
-    named = [agent for agent in everyone if agent["name"] == name]
-    if len(named) > 1:
-        stop(f"There are {len(named)} agents named {name!r}; use its id.")
-    if not named:
-        there = ", ".join(f"{agent['id']} ({agent['name']})" for agent in everyone[:MOST_NAMED])
-        stop(f"There is no agent named {name!r}, nor such a folder. Agents: {there or 'none yet'}.")
-    return named[0]
-
-
 def _upload_dataset(server: Server, given: str, agent_id: int) -> int:
     """The id of the dataset: a number is one; a file is uploaded unless it is there and unchanged."""
     if is_number(given):
@@ -181,31 +157,3 @@ def _live_verdicts(by_verdict: dict[str, int]) -> str:
     return "  ".join(
         f"[{COLOURS.get(verdict, 'dim')}]{count} {verdict}[/]" for verdict, count in by_verdict.items()
     )
-
-
-def without_retried(runs: list[Any]) -> list[Any]:
-    """Without runs that were retried: an interrupted run and its new attempt count once."""
-    return [run for run in runs if not run["retried"]]
-
-
-def gate_code(runs: list[Any], fail_under: float) -> ExitCode:
-    """The exit code of a batch. Prints to stderr if the reason is not a failure of the agent."""
-    counts = tally(runs)
-    code = counts.exit_code(fail_under)
-    if not counts.passed and not counts.failed and not counts.not_run:
-        text = undecided_text(runs) if pending_reasons(runs) else "Give the tasks an oracle."
-        stderr.print(f"No run could be decided, so nothing is proved. {text}", markup=False, soft_wrap=True)
-    if counts.not_run:
-        stderr.print(not_run_text(runs), markup=False, soft_wrap=True)
-    return code
-
-
-def not_run_text(runs: list[Any]) -> str:
-    """How many runs could not be run, and why: `3 of 12 runs could not be run: agent_unreachable (3).`"""
-    kinds = Counter(_error_kind(run) for run in runs if is_not_run(run))
-    why = ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common())
-    return f"{kinds.total()} of {len(runs)} runs could not be run: {why}."
-
-
-def _error_kind(run: Any) -> str:
-    return "not judged" if run.get("judge_error") else str(run.get("error_class") or "cancelled")

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from pipelines.cli.agent.find_agent import find_agent
 from pipelines.cli.client import Server
 from pipelines.cli.files import read_bytes, stop
 from pipelines.cli.options import Answer
@@ -24,7 +25,6 @@ from pipelines.cli.output.world_report import (
 )
 from pipelines.cli.output.world_rows import bucket_number, print_rows
 from pipelines.cli.progress import stderr
-from pipelines.cli.run.run import find_agent
 from pipelines.core.tasks.seed_session import MODEL
 
 MODEL_TIMEOUT_S = 1_800.0  # a model writes a large world part by part, each within the server's own limits

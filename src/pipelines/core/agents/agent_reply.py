@@ -6,12 +6,12 @@ Anything else that is wrong is dropped or repaired, with a soft warning.
 import re
 from dataclasses import dataclass, replace
 
-from pipelines.core.agents.agent_response_schema import (
-    ANSWER_KEY,
-    COUNT_KEYS,
+from pipelines.core.agents.agent_response_schema import ANSWER_KEY, COUNT_KEYS, NUMBER_KEYS, TEXT_KEYS
+from pipelines.core.agents.reply_limits import (
     MAX_FINAL_RESPONSE,
-    NUMBER_KEYS,
-    TEXT_KEYS,
+    MAX_METADATA_BYTES,
+    MAX_REPLY_BYTES,
+    MAX_REPLY_VALUES,
 )
 from pipelines.core.agents.transcript import Message, oddities, read_messages
 from pipelines.core.text.authored import kind
@@ -19,9 +19,6 @@ from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, count_v
 from pipelines.core.text.problems import Problem
 from pipelines.core.text.repaired_json import loads_repaired
 
-MAX_REPLY_BYTES = 8 * 1024 * 1024  # a long rich transcript has some hundred kilobytes
-MOST_VALUES = 100_000  # in messages, and in metadata: a transcript of thousands of messages has fewer
-MAX_METADATA_BYTES = 256 * 1024
 PLATFORM_KEY = "model_gateway"  # of the metadata: what a run asked of models, as its gateway counted
 MOST_WARNED = 3  # problems of one transcript: more of them say the same
 
@@ -127,8 +124,8 @@ def check_response_contract(reply: AgentReply, contract: JsonObject | None) -> C
 def _read_messages(value: Json, warnings: list[str]) -> tuple[Message, ...] | None:
     if value is None:
         return None
-    if count_values(value, MOST_VALUES) > MOST_VALUES:
-        warnings.append(f"{DROPPED}: it holds more than {MOST_VALUES:,} values")
+    if count_values(value, MAX_REPLY_VALUES) > MAX_REPLY_VALUES:
+        warnings.append(f"{DROPPED}: it holds more than {MAX_REPLY_VALUES:,} values")
         return None
     messages, problems = read_messages(value)
     if problems:
@@ -146,8 +143,8 @@ def _read_metadata(value: Json, warnings: list[str]) -> JsonObject | None:
     if not isinstance(value, dict):
         warnings.append(f"metadata was dropped: it must be an object, not {kind(value)}")
         return None
-    if count_values(value, MOST_VALUES) > MOST_VALUES or len(dumps(value)) > MAX_METADATA_BYTES:
-        most = f"{MAX_METADATA_BYTES // 1024} KiB or {MOST_VALUES:,} values"
+    if count_values(value, MAX_REPLY_VALUES) > MAX_REPLY_VALUES or len(dumps(value)) > MAX_METADATA_BYTES:
+        most = f"{MAX_METADATA_BYTES // 1024} KiB or {MAX_REPLY_VALUES:,} values"
         warnings.append(f"metadata was dropped: it has more than {most}")
         return None
     if PLATFORM_KEY in value:

@@ -4,10 +4,9 @@ A reply that fits gets no soft warning, except for what a schema cannot express:
 message answers, and whether encoded arguments can be decoded.
 """
 
-from pipelines.core.agents.transcript import MAX_MESSAGES, ROLES
+from pipelines.core.agents.reply_limits import MAX_FINAL_RESPONSE, MAX_MESSAGES
+from pipelines.core.agents.transcript import ROLES
 from pipelines.core.text.json_text import JsonObject
-
-MAX_FINAL_RESPONSE = 50_000  # characters; the rest is cut with a warning
 
 TEXT_KEYS = ("model", "system_prompt_id")
 COUNT_KEYS = ("total_input_tokens", "total_output_tokens")

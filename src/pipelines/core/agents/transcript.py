@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias, get_args
 
+from pipelines.core.agents.reply_limits import MAX_MESSAGES
 from pipelines.core.text.authored import kind, quote_names
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads, pointer
 from pipelines.core.text.problems import Problem
@@ -15,7 +16,6 @@ from pipelines.wire.records import Mark, Omitted, Record, Via
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 ROLES: tuple[Role, ...] = get_args(Role)
-MAX_MESSAGES = 10_000  # of one transcript; the longest agents make some hundreds
 
 #: Text, parts such as `{"type": "text", "text": …}`, or nothing (a turn that is purely a tool call).
 Content: TypeAlias = str | tuple[JsonObject, ...] | None

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from pipelines.core.models.model_question import Failure, Purpose
+from pipelines.core.models.providers import KEY_VARIABLES
 from pipelines.core.text.authored import Fields, as_object, did_you_mean, quote_names
 from pipelines.core.text.json_text import Json
 from pipelines.core.text.problems import Problem
@@ -18,22 +19,6 @@ from pipelines.core.text.url_host import host_complaint
 
 LONGEST = 500
 EXAMPLE = "such as openai:gpt-5-mini, anthropic:claude-haiku-4-5 or http://127.0.0.1:11434/v1#qwen3"
-#: Of each provider that needs a key and nothing else: the variable, or the org's credential, that holds it.
-KEY_VARIABLES: Mapping[str, str] = {
-    "openai": "OPENAI_API_KEY",
-    "anthropic": "ANTHROPIC_API_KEY",
-    "alibaba": "ALIBABA_API_KEY",
-    "cerebras": "CEREBRAS_API_KEY",
-    "deepseek": "DEEPSEEK_API_KEY",
-    "fireworks": "FIREWORKS_API_KEY",
-    "moonshotai": "MOONSHOTAI_API_KEY",
-    "nebius": "NEBIUS_API_KEY",
-    "openrouter": "OPENROUTER_API_KEY",
-    "ovhcloud": "OVHCLOUD_API_KEY",
-    "sambanova": "SAMBANOVA_API_KEY",
-    "together": "TOGETHER_API_KEY",
-    "zai": "ZAI_API_KEY",
-}
 #: For a URL. Not a provider's own: that one is never sent anywhere else than to the provider.
 URL_KEY = "MODEL_API_KEY"
 STAND_INS = ("scripted", "recorded", "refusing")

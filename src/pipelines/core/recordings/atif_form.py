@@ -4,7 +4,8 @@ others by the public fields. What a call changed is in none of them."""
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pipelines.core.agents.transcript import MAX_MESSAGES, MalformedMessage, Message, Role, TranscriptCall
+from pipelines.core.agents.reply_limits import MAX_MESSAGES
+from pipelines.core.agents.transcript import MalformedMessage, Message, Role, TranscriptCall
 from pipelines.core.recordings.entries import CallOutcome, Entry, as_arguments, assemble
 from pipelines.core.recordings.messages_form import NO_USER
 from pipelines.core.recordings.moments import format_moment

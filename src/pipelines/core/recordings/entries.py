@@ -7,7 +7,7 @@ the reply, and a note of the run says so.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from pipelines.core.agents.agent_response_schema import MAX_FINAL_RESPONSE
+from pipelines.core.agents.reply_limits import MAX_FINAL_RESPONSE
 from pipelines.core.agents.transcript import Message, TranscriptCall
 from pipelines.core.text.json_text import Json, JsonObject, dumps
 from pipelines.core.tools.trace_row import OUTCOME_UNKNOWN, TOOL_CALL, TraceRow

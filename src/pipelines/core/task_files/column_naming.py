@@ -1,10 +1,13 @@
-"""How the names in a file map to columns: some are renamed, some ignored, some required. The file itself is
-not changed."""
+"""How the names in a file map to columns: some are renamed, some ignored, some required, some unknown.
 
-from collections.abc import Collection, Iterator, Mapping
+The messages about names are at the end. The file itself is not changed.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pipelines.core.tasks.task_columns import BY_NAME, REQUIRED, Column, column_of
+from pipelines.core.text.authored import did_you_mean, quote_names
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem
 
@@ -65,6 +68,28 @@ class ColumnNaming:
 
 #: The file speaks for itself.
 DEFAULT_NAMING = ColumnNaming()
+
+
+def unknown_column(path: str, name: str, row: int | None = None, *, has_hint: bool = True) -> Problem:
+    """A name that is no column's. The hint is costly: it compares the name with every column."""
+    hint = (did_you_mean(name, BY_NAME) or f"the columns are {quote_names(BY_NAME)}") if has_hint else None
+    return Problem(path=path, message=f"unknown column `{name[:80]}`", hint=hint, row=row, column=name)
+
+
+def clash(path: str, column: str, names: Iterable[str], row: int | None = None) -> Problem:
+    """Several names of one column."""
+    shown = [f"`{name[:80]}`" for name in names]
+    listed = f"{', '.join(shown[:-1])} and {shown[-1]}"
+    message = f"{listed} all name the column `{column}`"
+    return Problem(path=path, message=message, hint="keep one of them", row=row, column=column)
+
+
+def renamed_note(*pairs: tuple[str, str]) -> str:
+    if len(pairs) == 1:
+        ((name, column),) = pairs
+        return f"The column `{name}` is used as `{column}`."
+    listed = ", ".join(f"`{name}` as `{column}`" for name, column in pairs)
+    return f"{len(pairs)} columns are renamed: {listed}."
 
 
 def left_out_note(name: str) -> str:

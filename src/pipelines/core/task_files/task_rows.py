@@ -9,9 +9,16 @@ from itertools import islice
 from typing import NamedTuple
 
 from pipelines.core.limits.weighed_cache import WeighedCache
-from pipelines.core.task_files.column_naming import DEFAULT_NAMING, ColumnNaming, left_out_note
+from pipelines.core.task_files.column_naming import (
+    DEFAULT_NAMING,
+    ColumnNaming,
+    clash,
+    left_out_note,
+    renamed_note,
+    unknown_column,
+)
 from pipelines.core.tasks.task_columns import BY_AXIS, BY_NAME, CellError, read_cell
-from pipelines.core.text.authored import did_you_mean, kind, quote_names
+from pipelines.core.text.authored import kind
 from pipelines.core.text.json_rows import JsonRows
 from pipelines.core.text.json_text import Json, JsonObject, pointer
 from pipelines.core.text.notes import Notes
@@ -94,9 +101,7 @@ def _values_by_column(
         if naming.is_left_out(name):
             notes.say(left_out_note(name))
         elif column is None:
-            hint = column_hint(name) if len(problems) < MOST_SHOWN else None
-            message = f"unknown column `{name[:80]}`"
-            problems.append(Problem(path=place, message=message, hint=hint, row=number, column=name))
+            problems.append(unknown_column(place, name, number, has_hint=len(problems) < MOST_SHOWN))
         elif value is not None and column.name in given:
             names = [given[column.name][0], name]
             problems.append(clash(place, column.name, names, number))
@@ -161,25 +166,6 @@ def _place(label: str, written: str, inside: str, *, is_table: bool) -> str:
     if is_table:
         return f"{label}, column {written}" + (f", at {inside}" if inside else "")
     return f"{label}{pointer([written])}{inside}"
-
-
-def renamed_note(*pairs: tuple[str, str]) -> str:
-    if len(pairs) == 1:
-        ((name, column),) = pairs
-        return f"The column `{name}` is used as `{column}`."
-    listed = ", ".join(f"`{name}` as `{column}`" for name, column in pairs)
-    return f"{len(pairs)} columns are renamed: {listed}."
-
-
-def clash(path: str, column: str, names: Iterable[str], row: int | None = None) -> Problem:
-    shown = [f"`{name[:80]}`" for name in names]
-    listed = f"{', '.join(shown[:-1])} and {shown[-1]}"
-    message = f"{listed} all name the column `{column}`"
-    return Problem(path=path, message=message, hint="keep one of them", row=row, column=column)
-
-
-def column_hint(name: str) -> str:
-    return did_you_mean(name, BY_NAME) or f"the columns are {quote_names(BY_NAME)}"
 
 
 def count_problems(count: int, path: str) -> Iterator[Problem]:

@@ -7,18 +7,16 @@ breaks is still one row.
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from pipelines.core.task_files.column_naming import DEFAULT_NAMING, ColumnNaming, left_out_note
-from pipelines.core.task_files.table_layout import FIRST_LINE, Layout, layout_of
-from pipelines.core.task_files.task_rows import (
-    MAX_ROWS,
-    Row,
-    RowReader,
-    Upload,
+from pipelines.core.task_files.column_naming import (
+    DEFAULT_NAMING,
+    ColumnNaming,
     clash,
-    column_hint,
-    count_problems,
+    left_out_note,
     renamed_note,
+    unknown_column,
 )
+from pipelines.core.task_files.table_layout import FIRST_LINE, Layout, layout_of
+from pipelines.core.task_files.task_rows import MAX_ROWS, Row, RowReader, Upload, count_problems
 from pipelines.core.tasks.task_columns import REQUIRED, Column
 from pipelines.core.text.csv_text import records_of
 from pipelines.core.text.file_text import FileText
@@ -99,10 +97,7 @@ def _header_problems(header: tuple[str, ...], naming: ColumnNaming) -> Iterator[
         if column is not None:
             by_column.setdefault(column.name, []).append(name)
         elif name:
-            hint = column_hint(name)
-            yield Problem(
-                path=f"column {name}", column=name, message=f"unknown column `{name[:80]}`", hint=hint
-            )
+            yield unknown_column(f"column {name}", name)
     for column_name, names in by_column.items():
         if len(names) > 1:
             yield clash(f"column {names[-1]}", column_name, names)

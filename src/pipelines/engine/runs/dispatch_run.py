@@ -7,7 +7,8 @@ import asyncio
 import logging
 from dataclasses import dataclass, field, replace
 
-from pipelines.core.agents.agent_reply import MAX_REPLY_BYTES, AgentReply
+from pipelines.core.agents.agent_reply import AgentReply
+from pipelines.core.agents.reply_limits import MAX_REPLY_BYTES
 from pipelines.core.agents.transcript import Message, after_turn
 from pipelines.core.coding.coding_tasks import HTTP_HINT, HTTP_REFUSAL
 from pipelines.core.models.model_question import Purpose

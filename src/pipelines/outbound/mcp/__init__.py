@@ -1,1 +1,1 @@
-"""Sessions with MCP servers."""
+"""Sessions with MCP servers. Enter through `server`, which calls the tools of one."""

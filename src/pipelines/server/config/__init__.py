@@ -1,1 +1,1 @@
-"""Settings of a server, each in one table with its default and meaning."""
+"""Settings of a server, each with its default and meaning. Their table is in `settings`."""

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipelines.core.models.model_names import KEY_VARIABLES, URL_KEY, ModelName, read_model_name
+from pipelines.core.models.model_names import URL_KEY, ModelName, read_model_name
 from pipelines.core.models.model_question import Purpose
+from pipelines.core.models.providers import KEY_VARIABLES
 from pipelines.core.text.problems import Problem, Refused
 
 if TYPE_CHECKING:

@@ -22,8 +22,14 @@ from pipelines.server.pages.visitor import SignInNeeded, Visitor
 from pipelines.server.pages.worlds import new_world, world_forms, worlds
 from pipelines.wire.errors import InternalError, OdysseyError
 
-#: The order matters: the first module takes a path that fits two, such as /datasets/new.
 RENDERED_AT_ONCE = 3  # pages; an org has two of them
+
+
+def _first_part(path: str) -> str:
+    return path[1:].partition("/")[0]
+
+
+#: All modules with pages. The order matters: the first takes a path that fits two, such as /datasets/new.
 MODULES = (
     *(home, sign_in, oidc_sign_in, style, search),
     *(agents, agent, agent_tools, agent_proposal),
@@ -47,16 +53,11 @@ MODULES = (
     *(settings, settings_keys, settings_live, settings_server),
 )
 #: The first parts of the paths that are pages. The API answers all others.
-ROOTS = frozenset(
-    (
-        *("agents", "datasets", "worlds", "tasks", "runs", "batches", "coding", "compare", "evals"),
-        *("review", "settings", "search", "report", "ui", "sign-in", "sign-out"),
-    )
-)
+ROOTS = frozenset(_first_part(route.path) for module in MODULES for route in module.router.routes) - {""}
 
 
 def is_page(path: str) -> bool:
-    return path == "/" or path[1:].partition("/")[0] in ROOTS
+    return path == "/" or _first_part(path) in ROOTS
 
 
 def build_pages(state: State) -> FastAPI:

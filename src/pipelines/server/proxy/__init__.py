@@ -1,1 +1,3 @@
-"""The path of tool calls: the per-run proxy, its fast path, MCP, and the connections from sandboxes."""
+"""The path of tool calls: the per-run proxy (`proxy`), its fast path (`fast_proxy`), MCP (`mcp`), and the
+connections from sandboxes (`sandbox_connection`).
+"""

@@ -1,1 +1,4 @@
-"""A matrix: what it asks, the statistics of its cells, its report."""
+"""A matrix: what it asks, the statistics of its cells, its report.
+
+Enter through `matrix_request` and `report`.
+"""

@@ -1,1 +1,4 @@
-"""Scenarios and variations: what is asked, under which pressure, and what is expected."""
+"""Scenarios and variations: what is asked, under which pressure, and what is expected.
+
+Enter through `scenario` and `variation`.
+"""

@@ -1,1 +1,1 @@
-"""What an agent did against what was expected: match, and shift from its baseline."""
+"""What an agent did against what was expected (`match_score`), and its shift from the baseline (`shift`)."""

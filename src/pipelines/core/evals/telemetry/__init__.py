@@ -1,1 +1,1 @@
-"""From spans to drafts of scenarios."""
+"""From spans to drafts of scenarios. Enter through `otlp` (telemetry as it is sent) and `drafts`."""

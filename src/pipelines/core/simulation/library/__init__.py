@@ -1,1 +1,2 @@
-"""What the functions of a plan do, by what they work on; the table of them all is in `functions`."""
+"""What the functions of a plan do, by what they work on; the table of them all is
+`core/simulation/syntax/functions.py`."""

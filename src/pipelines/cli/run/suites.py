@@ -19,8 +19,8 @@ from pipelines.cli.files import Stopped, is_number, or_stop, read_text, stderr, 
 from pipelines.cli.progress import INTERRUPTED
 from pipelines.cli.project import Project, find_project
 from pipelines.cli.run import run as task_run
-from pipelines.cli.suites.hosted import hosted_agent, temporary_server
-from pipelines.cli.suites.suite_report import (
+from pipelines.cli.run.hosted import hosted_agent, temporary_server
+from pipelines.cli.run.suite_report import (
     FinishedSuite,
     as_junit,
     as_markdown,

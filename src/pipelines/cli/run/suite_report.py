@@ -11,11 +11,12 @@ from xml.etree import ElementTree
 from pipelines.cli.eval.gate import VERDICTS_BY_GATE, FailOn, reasons_not_met
 from pipelines.cli.eval.junit import as_junit as matrix_junit
 from pipelines.cli.eval.run import MatrixResult
+from pipelines.cli.gate import not_run_text
 from pipelines.cli.output.batch_report import reason_text
 from pipelines.cli.output.junit import as_junit as batch_junit
 from pipelines.cli.output.junit import document, printable
 from pipelines.cli.output.verdict_text import pending_reasons, undecided_text
-from pipelines.cli.run.run import BatchResult, not_run_text
+from pipelines.cli.run.run import BatchResult
 from pipelines.core.results.compare_results import escape_cell, outcome_text
 from pipelines.core.results.gate import ExitCode, Tally, tally
 from pipelines.core.results.results import (

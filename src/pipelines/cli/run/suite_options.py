@@ -23,7 +23,7 @@ def run_suites_with_options(
     summary: Path | None,
     as_json: bool,
 ) -> None:
-    from pipelines.cli.suites.suites import FILE, SuiteOptions, nearest_file, run_suites
+    from pipelines.cli.run.suites import FILE, SuiteOptions, nearest_file, run_suites
 
     given = [name for name in context.params if _is_given(context, name)]
     path = nearest_file(Path.cwd())

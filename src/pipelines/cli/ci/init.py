@@ -9,7 +9,7 @@ import typer
 
 from pipelines.cli.files import stop
 from pipelines.cli.project import AGENT_FILE, TASKS_FILES, tasks_file
-from pipelines.cli.suites.suites import FILE
+from pipelines.cli.run.suites import FILE
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.yaml_text import as_yaml
 

@@ -22,7 +22,7 @@ def init(
     directory: Annotated[Path, typer.Option("--dir", help="The repository.")] = Path(),
 ) -> None:
     """Write pipelines.yaml (if there is none) and a workflow that runs it and compares with main."""
-    from pipelines.cli.suites.ci_init import write_workflows
+    from pipelines.cli.ci.init import write_workflows
 
     write_workflows(directory, github=github, gitlab=gitlab, install=install, is_forced=force)
 
@@ -42,6 +42,6 @@ def compare(
     ] = False,
 ) -> Answer:
     """Show what changed between two files of results. Needs no server."""
-    from pipelines.cli.suites.ci_compare import show_comparison
+    from pipelines.cli.ci.compare import show_comparison
 
     return show_comparison(old, new, comment=comment, fails=fail_on_regression)

@@ -1,1 +1,0 @@
-"""`pipelines run SUITE…` and `pipelines ci`: the suites of a repository, run and reported to CI."""
