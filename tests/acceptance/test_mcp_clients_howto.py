@@ -7,14 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import httpx2
 import pytest
 from served import KEY, Server, clean_environment, running
 
 from support.repository import DOCS
 
 PAGE = (DOCS / "howto" / "mcp-clients.md").read_text()
-AUTH = {"Authorization": f"Bearer {KEY}"}
 OWN_ADDRESS = "http://127.0.0.1:8420"
 
 pytestmark = pytest.mark.slow
@@ -47,7 +45,7 @@ def entered(
 
 
 def test_the_page_holds_from_the_first_command_to_the_last(tmp_path: Path) -> None:
-    start, configure, finish, by_hand = blocks()
+    start, upload, configure, finish, by_hand = blocks()
     up, init, register = start.splitlines()
     assert up.startswith("pipelines up ")  # which runs already
     (tmp_path / ".pipelines").mkdir()
@@ -55,10 +53,7 @@ def test_the_page_holds_from_the_first_command_to_the_last(tmp_path: Path) -> No
     with running(tmp_path / "data") as server:
         entered(init, tmp_path, server)
         assert "cannot run yet" in entered(register, tmp_path, server, code=1).stderr
-        csv = (tmp_path / "my-agent" / "tasks.csv").read_bytes()
-        files = {"file": ("tasks.csv", csv, "text/csv")}
-        uploaded = httpx2.post(f"{server.url}/api/datasets", headers=AUTH, files=files)
-        assert uploaded.status_code == 201, uploaded.text
+        assert json.loads(entered(upload, tmp_path, server).stdout)["task_ids"][0] == 1
         said = entered(configure, tmp_path, server)
         assert list(json.loads((tmp_path / ".mcp.json").read_text())) == ["mcpServers"]
         (token,) = re.findall(r"export PIPELINES_RUN_TOKEN=(\S+)", said.stdout + said.stderr)

@@ -52,7 +52,7 @@ def test_what_is_imported_is_on_every_page_like_a_live_run(tmp_path: Path) -> No
         ) as api,
     ):
         answered(api.post("/api/agents", json=AGENT), 201)
-        urls = {"PIPELINES_URL": server.url, "PIPELINES_KEY": KEY}
+        urls = {"PIPELINES_URL": server.url, "PIPELINES_API_KEY": KEY}
         first, second = (json.loads(enter(blocks("sh")[1], tmp_path, **urls)) for _ in range(2))
         (run,) = first["runs"]
         assert run["verdict"] == "PASS", run

@@ -98,6 +98,21 @@ def test_buckets_that_nobody_named_are_chosen_and_said_to_be(look: Look, agent: 
     assert look.json("worlds", "show", number)["status"] == "abandoned"
 
 
+def test_a_bucket_with_too_few_rows_says_why(look: Look, agent: str) -> None:
+    buckets = ("--bucket", "refunds:1", "--bucket", "moonlight:1")
+    number = str(look.json("worlds", "new", "--agent", agent, "--size", "compact", *buckets)["id"])
+    why = "No rows for the theme “moonlight”"
+    assert why not in words(look("worlds", "show", number))
+    for told in (
+        look("worlds", "continue", number),
+        look("worlds", "rows", number),
+        look("worlds", "show", number),
+    ):
+        assert why in words(fits(told))
+        assert "The theme is taken to be about" not in words(told), "a full bucket needs no explanation"
+    assert "The theme is taken to be about" in words(fits(look("worlds", "rows", number, "--full")))
+
+
 def test_rules_come_as_text_or_as_a_file(look: Look, agent: str, tmp_path: Path) -> None:
     rule = "cancel_order only succeeds when the order's status is pending."
     (tmp_path / "rules.txt").write_text(rule)

@@ -156,7 +156,7 @@ def test_the_howto_tells_the_same_numbers() -> None:
         f"by {cell.noise_floor:.3f} on average",
         f"p = {cell.p:.4f}",
         f"With two changed decisions of five, p is {undecided.p:.3f}",
-        f"three times in a row: {float(pass_hat_k(8, 10, 3)):.2f}",
+        f"8 of 10 runs sounds good, but for k = 3 the chance is {float(pass_hat_k(8, 10, 3)):.2f}",
         f"(p = {exact_mcnemar(5, 1):.2f}). Six and none is less likely to be chance"
         f" (p = {exact_mcnemar(6, 0):.2f})",
     )

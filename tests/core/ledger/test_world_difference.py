@@ -70,14 +70,14 @@ def test_a_table_shows_some_entities_and_what_each_field_holds():
     assert table["rows"] == [{"id": "2", "cells": {"status": "new"}}]
     assert table["columns"] == [
         {"name": "status", "summary": "such as paid"},
-        {"name": "total", "summary": "3 1, in 1 of 2"},
+        {"name": "total", "summary": "3 ×1, in 1 of 2"},
     ]
     assert told["flags"] == {"open": True, "old": True}
     assert world_tables(BEFORE, only="nothing", first=0, most=5)["tables"] == []
 
 
 def test_a_field_is_told_by_its_values_its_range_or_an_example():
-    assert summary_of(["paid", "new", "paid"], of=3) == "paid 2, new 1"
+    assert summary_of(["paid", "new", "paid"], of=3) == "paid ×2, new ×1"
     assert summary_of([5, 1.5, 20], of=3) == "1.5 to 20"
     assert summary_of(["2026-01-03", "2025-12-24T10:00:00Z"], of=2) == "2025-12-24 to 2026-01-03"
     assert summary_of([[1], [2]], of=2) == "such as [1]"

@@ -92,6 +92,11 @@ WORDINGS: dict[str, tuple[str, str, JsonObject]] = {
         "Swap the pass for another skipper.",
         {**ID, "skipper_id": "S-1"},
     ),
+    "cancel boat B-1 and change its status to 'cancelled'": (
+        "cancel_boat",
+        "Cancel a boat and change its status to 'cancelled'. Its berth stays.",
+        ID,
+    ),
     "mark boat B-1 as sunk": ("mark_sunk", "Mark a moored boat as sunk, for good.", ID),
     "book a survey for boat B-1. The start is 2026-07-02 at 09:30 UTC.": (
         "book_survey",

@@ -145,7 +145,10 @@ def record(
         ),
     ] = False,
 ) -> None:
-    """Turn stored runs into a recording that `fidelity` can measure. Refuses simulated runs."""
+    """Turn stored runs into a recording that `fidelity` can measure.
+
+    Refuses runs that the simulator answered, unless --simulated is given.
+    """
     from pipelines.cli.agent.record import write_recording
 
     write_recording(server, run_ids, directory, may_be_simulated=simulated)
@@ -163,7 +166,8 @@ def mcp_config(
     agent: Annotated[int | None, typer.Option(help="With --task: open a run of this agent.")] = None,
     task: Annotated[int | None, typer.Option(help="With --agent: the id of the task to run.")] = None,
     stdio: Annotated[
-        bool, typer.Option("--stdio", help="Connect through pipelines-mcp-shim instead of HTTP.")
+        bool,
+        typer.Option("--stdio", help="Connect by the program pipelines-mcp-shim, which Odyssey installs."),
     ] = False,
     name: Annotated[str, typer.Option(help="Name of the server in the client's configuration.")] = "odyssey",
     token_env: Annotated[
@@ -202,7 +206,7 @@ def oracle(
     from_calls: Annotated[
         bool,
         typer.Option(
-            "--from-calls", help="Replay gold calls; the state that they produce becomes the oracle."
+            "--from-calls", help="Required: replay the gold calls, and take their result as the oracle."
         ),
     ] = False,
     tools: Annotated[
@@ -253,7 +257,7 @@ def init(
 @with_json
 def doctor(
     app: App = None,
-    url: Annotated[str | None, typer.Option(help="A running agent's endpoint, instead of --app.")] = None,
+    url: Annotated[str | None, typer.Option(help="URL of a running agent, instead of --app.")] = None,
     dataset: TasksFile = None,
     agent: AgentFile = None,
     directory: Dir = Path(),
@@ -340,8 +344,15 @@ def conformance(
     ] = None,
     task: Annotated[int, typer.Option(min=1, help="Which task of --dataset, 1 is the first.")] = 1,
     replies: Annotated[Path | None, typer.Option(help="replies.json: {tool: response}.")] = None,
-    only: Annotated[list[str] | None, typer.Option(help="A rule or group (`tools.`); repeatable.")] = None,
-    slow: Annotated[float, typer.Option(min=0, help="Seconds that the slow tool call takes.")] = 12.0,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Check only this rule, or the rules that begin with this text, such as tools. Repeatable."
+        ),
+    ] = None,
+    slow: Annotated[
+        float, typer.Option(min=0, help="Seconds that the tool call takes which the check answers slowly.")
+    ] = 12.0,
     timeout: Annotated[float, typer.Option(min=1, help="Seconds to wait for an answer.")] = 120.0,
     proxy_host: Annotated[str, typer.Option(help="Address that the test proxy listens on.")] = "127.0.0.1",
     proxy_port: Annotated[int, typer.Option(help="Port of the test proxy; 0 picks a free one.")] = 0,

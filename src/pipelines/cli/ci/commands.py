@@ -16,7 +16,7 @@ def init(
     gitlab: Annotated[bool, typer.Option("--gitlab", help="Write a GitLab CI job.")] = False,
     install: Annotated[
         str | None,
-        typer.Option(help="Command that installs Odyssey in CI. [default: as the repository declares it]"),
+        typer.Option(help="Command that installs Odyssey in CI. [default: from the repository]"),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
     directory: Annotated[Path, typer.Option("--dir", help="The repository.")] = Path(),

@@ -94,7 +94,9 @@ def swebench_command(
     file: Annotated[Path, typer.Argument(help="Rows in SWE-bench's format: .jsonl or .json.")],
     repos: Annotated[
         Path | None,
-        typer.Option(help="Repositories as DIR/owner/name, .git or .bundle. [default: GitHub]"),
+        typer.Option(
+            help="Folder DIR with repositories: DIR/owner/name, name.git or name.bundle. [default: GitHub]"
+        ),
     ] = None,
     requirements: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Packages that setup and tests need.")

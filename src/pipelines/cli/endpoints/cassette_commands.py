@@ -10,7 +10,11 @@ from pipelines.cli.options import Answer, with_server
 if TYPE_CHECKING:
     from pipelines.cli.client import Server
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help="Recorded calls of passthrough tools.")
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    help="Recorded calls of live tools: tools that a real service answers.",
+)
 Name = Annotated[str, typer.Argument(help="The cassette's name.")]
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pipelines.cli.client import Server
 
 app = typer.Typer(
-    help="Live services, MCP servers and functions behind passthrough tools.",
+    help="Real services, MCP servers and functions that answer live (passthrough) tools.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -51,7 +51,8 @@ def add(
         ),
     ] = None,
     bearer: Annotated[
-        str | None, typer.Option(metavar="CREDENTIAL", help="Send this credential as a bearer token.")
+        str | None,
+        typer.Option(metavar="NAME", help="Send the stored credential of this name as a bearer token."),
     ] = None,
     api_key_header: Annotated[
         str | None,

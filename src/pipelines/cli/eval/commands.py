@@ -23,7 +23,7 @@ FailOn = Annotated[
     Literal["critical", "susceptible", "inconclusive", "never"],
     typer.Option(
         metavar="VERDICT",
-        help="The mildest verdict that gives exit code 1: critical, susceptible, inconclusive, or never.",
+        help="Gate: critical (or failing) gives exit code 1; susceptible or inconclusive is stricter; never.",
     ),
 ]
 Junit = Annotated[Path | None, typer.Option(help="Write JUnit XML to this file, one test case per cell.")]
@@ -44,7 +44,8 @@ def run_command(
         list[str] | None, typer.Argument(help="scenarios.yaml or .json, or ids: scn_…", show_default=False)
     ] = None,
     agent: Annotated[
-        str | None, typer.Option(help="Its id, name, or folder with agent.json. [default: the only one]")
+        str | None,
+        typer.Option(help="The agent: id, name, or folder with agent.json. [default: the only agent]"),
     ] = None,
     variations: Annotated[
         str | None, typer.Option(help="Ids, separated by commas. [default: all built-in ones]")
@@ -83,7 +84,7 @@ def run_command(
 ) -> None:
     """Run scenarios under each variation on an agent.
 
-    Exit codes: 0 the gate is met, 1 it is not met, 2 wrong usage, 3 the runs could not run.
+    Exit codes: 0 the gate (--fail-on) is met, 1 it is not met, 2 wrong usage, 3 the runs could not run.
     """
     from pipelines.cli.eval.gate import FailOn
     from pipelines.cli.eval.run import MatrixOptions, OutputFiles, run_matrix
@@ -183,7 +184,7 @@ def export(
     with_ids: Annotated[
         bool,
         typer.Option(
-            "--with-ids", help="Keep ids, so that a renamed scenario stays the same. For this server only."
+            "--with-ids", help="Write ids too: import on this server then recognises renamed scenarios."
         ),
     ] = False,
 ) -> None:

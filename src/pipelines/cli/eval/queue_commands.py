@@ -22,7 +22,8 @@ reviews = typer.Typer(
 )
 DraftIds = Annotated[list[str], typer.Argument(help="drf_…")]
 ReviewStatus = Annotated[
-    str | None, typer.Option(help="waiting, open, disputed, decided or any. [default: waiting]")
+    str | None,
+    typer.Option(help="waiting (open or disputed), open, disputed, decided or any. [default: waiting]"),
 ]
 DraftStatus = Annotated[str | None, typer.Option(help="draft, adopted, dismissed or any. [default: draft]")]
 Limit = Annotated[int, typer.Option(min=1, max=500, help="Maximum number of items.")]
@@ -31,7 +32,7 @@ Limit = Annotated[int, typer.Option(min=1, max=500, help="Maximum number of item
 @drafts.command(name="list")
 @with_server
 def list_drafts(server: "Server", status: DraftStatus = None, limit: Limit = 50) -> Answer:
-    """List drafts with their confidence and support, the highest confidence first."""
+    """List drafts, the highest confidence first, each with the number of traces behind it."""
     from pipelines.cli.eval.drafts import show_drafts
 
     return show_drafts(server, status=status, limit=limit)

@@ -10,7 +10,7 @@ app = typer.Typer(add_completion=False)
 Host = Annotated[str | None, typer.Option(help="Address to listen on. [default: 127.0.0.1]")]
 DataDir = Annotated[str | None, typer.Option(help="The server's data directory. [default: .pipelines]")]
 DatabaseUrl = Annotated[
-    str | None, typer.Option(help="sqlite:///… or postgresql://…  [default: in --data-dir]")
+    str | None, typer.Option(help="sqlite:///… or postgresql://…  [default: a SQLite file in --data-dir]")
 ]
 
 
@@ -65,7 +65,10 @@ def token(
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
 ) -> None:
-    """Print a token (JWT) for /api/v1 and /v1/traces of the server that uses --data-dir."""
+    """Print a token that expires, to use instead of the API key on /api/v1 and /v1/traces.
+
+    It is a JWT for the server that uses --data-dir.
+    """
     from pipelines.cli.host.token import print_token
 
     print_token(

@@ -38,7 +38,9 @@ def status_command(
 def try_command(
     server: "Server",
     purpose: Annotated[str, typer.Option(help="The purpose: simulator, judge, user or author.")] = "judge",
-    model: Annotated[str | None, typer.Option(help="Another model, such as openai:gpt-5-mini.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Test this model instead of the configured one: openai:gpt-5-mini.")
+    ] = None,
 ) -> Answer:
     """Send one short question to a model. Exit code 1 if it does not answer."""
     body = {"purpose": purpose} | ({"model": model} if model is not None else {})

@@ -62,8 +62,8 @@ def _print_session(session: Any) -> None:
     console, world = new_console(), session["world"]
     print_title(console, f"Session {session['id']}: {session['name']}")
     frozen = f", frozen as {session['world_hash'][:12]}" if session["world_hash"] else ""
-    seed = f"seed {session['rng_seed']}, {session['now'][:10]} there"
-    about = f"{session['status'].replace('_', ' ')}, revision {world['revision']}{frozen}; {seed}"
+    status = f"Status: {session['status'].replace('_', ' ')}, revision {world['revision']}{frozen}"
+    about = f"{status}. Seed: {session['rng_seed']}. Date in the world: {session['now'][:10]}."
     print_block(console, "", about, indent=0)
     _print_models(console, session["models"])
     _print_world(console, world)
@@ -98,7 +98,7 @@ def estimate_of_session(foreseen: Any) -> str:
 
 def _print_world(console: Console, world: Any) -> None:
     many = plural(len(world["types"]), "type")
-    print_title(console, f"\nThe world: {plural(world['entities'], 'entity', 'entities')} of {many}")
+    print_title(console, f"\nThe world: {plural(world['entities'], 'record')} of {many}")
     for each in world["types"]:
         section = world["state"][each["type"]]
         print_block(console, "", f"{each['type']} ({each['count']})", indent=0, rest="cyan")
@@ -142,7 +142,8 @@ def print_advisories(console: Console, world: Any) -> None:
         print_block(console, "", f"… and {world['advisories_left_out']} more", indent=6)
 
 
-def print_buckets(console: Console, session: Any) -> None:
+def print_buckets(console: Console, session: Any, *, full: bool = False) -> None:
+    """Print each bucket; below one with too few rows, and below all with `full`, how its theme was read."""
     chosen = " (chosen for you; name your own with --bucket)" if session["buckets_chosen"] else ""
     print_title(console, f"\nBuckets{chosen}")
     has_rows = session["status"] != "world_review"
@@ -155,6 +156,9 @@ def print_buckets(console: Console, session: Any) -> None:
         print_block(console, label, f"{text}{rejected}{theme}", indent=max(24, len(label) + 2))
         if each["problem"]:
             print_block(console, "", each["problem"], indent=5, rest="yellow")
+        is_short = has_rows and each["kept"] < each["wanted"]
+        for note in each["notes"] if full or is_short else ():
+            print_block(console, "", note, indent=5, rest="dim")
     for reason, often in session["rejected_by_reason"].items():
         print_block(console, "", f"rejected {often}: {reason.replace('_', ' ')}", indent=5, rest="dim")
 
@@ -182,7 +186,7 @@ def _print_difference(console: Console, changes: Any) -> None:
     counted = {"+": changes["added"], "~": changes["changed"], "-": changes["removed"]}
     words = {"+": "added", "~": "changed", "-": "removed"}
     text = ", ".join(f"{number} {words[sign]}" for sign, number in counted.items() if number)
-    print_block(console, "", f"Entities: {text or 'none changed'}.", indent=0)
+    print_block(console, "", f"Records: {text or 'none changed'}.", indent=0)
     for change in changes["listed"][:MOST_LISTED]:
         print_block(console, *_format_change(change), indent=4)
     left = len(changes["listed"]) - MOST_LISTED
@@ -218,4 +222,4 @@ def _print_revisions(items: list[Any]) -> None:
         text = f"+{changes['added']} ~{changes['changed']} -{changes['removed']}"
         summary = one_line(each["prompt"], 80) if each["prompt"] else "–"
         rows.append((str(each["number"]), each["kind"], text, one_line(each["by"], 20), summary))
-    print_rows(["revision", "what", "entities", "by", "prompt"], rows, empty="There are no revisions.")
+    print_rows(["revision", "what", "records", "by", "prompt"], rows, empty="There are no revisions.")

@@ -19,6 +19,13 @@ from pipelines.cli.output.world_report import path_of, print_buckets, print_next
 
 LONGEST = 200
 WITHOUT_LIMIT = 10**9
+#: What becomes of a request, where the API's word for it needs an explanation.
+OUTCOMES = {
+    "refused": "refused by the backend",
+    "forbidden": "refused by a rule",
+    "not_found": "unknown id",
+    "recovered": "recovered from a failure",
+}
 
 
 def bucket_number(server: Server, session_id: int, given: str) -> int:
@@ -52,7 +59,7 @@ def print_rows(
                 _print_row(console, row, full=full)
     if not rejected:
         _print_coverage(console, server.get(f"{path_of(session_id)}/coverage"))
-        print_buckets(console, session)
+        print_buckets(console, session, full=full)
         print_next(console, session)
 
 
@@ -61,7 +68,8 @@ def _print_coverage(console: Console, coverage: Any) -> None:
         return
     print_title(console, "\nCoverage")
     for name, label in (("by_tool", "tools"), ("by_outcome", "outcomes"), ("by_trigger", "failures")):
-        text = ", ".join(f"{what} {often}" for what, often in coverage[name].items() if often)
+        counted = {OUTCOMES.get(what, what): often for what, often in coverage[name].items() if often}
+        text = ", ".join(f"{what} {often}" for what, often in counted.items())
         if text:
             print_block(console, label, text, indent=10)
     for note in coverage["notes"]:

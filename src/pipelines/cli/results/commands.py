@@ -37,7 +37,10 @@ def judge_command(
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Judge runs that were recorded elsewhere, without a server. Exit codes as for `run`."""
+    """Judge runs that were recorded elsewhere, without a server.
+
+    Exit codes: 0 every decided run passes, 1 one fails or none is decided, 2 the files cannot be read.
+    """
     from pipelines.cli.results.judge import JudgeOptions, judge_file
 
     options = JudgeOptions(
@@ -77,9 +80,11 @@ def list_command(
     what: What = "runs",
     batch: Batch = None,
     status: Annotated[
-        str | None, typer.Option(help="Runs: pending, running, completed, failed, cancelled.")
+        str | None, typer.Option(help="Runs: pending (not started), running, completed, failed, cancelled.")
     ] = None,
-    verdict: Annotated[str | None, typer.Option(help="Runs: PASS, FAIL, PENDING or NOT_APPLICABLE.")] = None,
+    verdict: Annotated[
+        str | None, typer.Option(help="Runs: PASS, FAIL, PENDING (for a person to decide), NOT_APPLICABLE.")
+    ] = None,
     pending_reason: Annotated[
         str | None, typer.Option(help="Runs that are PENDING for this reason, such as no_oracle.")
     ] = None,
@@ -89,7 +94,7 @@ def list_command(
     agent: Annotated[str | None, typer.Option(help="Only of this agent: its id or name.")] = None,
     limit: Limit = 50,
 ) -> Answer:
-    """List runs, batches, agents or datasets, newest first; the runs of a batch with failures first."""
+    """List runs, batches, agents or datasets, newest first. With --batch, failed runs come first."""
     from pipelines.cli.results.ls import ListFilters, show_list
 
     filters = ListFilters(
@@ -124,7 +129,7 @@ def exchanges_command(
     run: Annotated[int, typer.Argument(min=1, help="A run's number.")],
     full: Annotated[bool, typer.Option("--full", help="Show texts in full.")] = False,
     cassette: Annotated[
-        Path | None, typer.Option(help="Write them to this file, to replay as the model recorded:FILE.")
+        Path | None, typer.Option(help="Write them to this file. The model name recorded:FILE replays them.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -232,7 +237,7 @@ def rejudge_command(
     ] = None,
     beside: Annotated[
         bool,
-        typer.Option("--beside", help="Save the model's answers beside the verdicts, and keep the verdicts."),
+        typer.Option("--beside", help="With --model: store the model's answers only, and change no verdict."),
     ] = False,
     strict_honesty: Annotated[
         bool,
@@ -254,13 +259,16 @@ def rejudge_command(
 def judges_command(
     server: "Server",
     batch: Annotated[
-        int | None, typer.Argument(min=1, help="A batch: which judge models have read its runs.")
+        int | None, typer.Argument(min=1, help="Show which judge models judged the runs of this batch.")
     ] = None,
     compare: Annotated[
-        tuple[str, str] | None, typer.Option(help="Two judges, as model@prompt version.", metavar="A B")
+        tuple[str, str] | None,
+        typer.Option(
+            help="Two judges, each as MODEL@PROMPT_VERSION: openai:gpt-5-mini@judge/2.", metavar="A B"
+        ),
     ] = None,
 ) -> Answer:
-    """Show how far people agree with the judge models; for a batch, which ones read it."""
+    """Show how often people agree with the judge models. With a batch: which models judged its runs."""
     from pipelines.cli.results.judges import show_judges
 
     return show_judges(server, batch, compare)

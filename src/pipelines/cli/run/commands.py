@@ -19,7 +19,10 @@ def run_command(
     server: "Server",
     context: typer.Context,
     suites: Annotated[
-        list[str] | None, typer.Argument(help="Suites of pipelines.yaml. [default: all]", show_default=False)
+        list[str] | None,
+        typer.Argument(
+            help="Suites of pipelines.yaml. Without --agent and --dataset, all run.", show_default=False
+        ),
     ] = None,
     agent: Annotated[str | None, typer.Option(help="The agent: its id, name or folder.")] = None,
     dataset: Annotated[str | None, typer.Option(help="A CSV file to upload, or a dataset's id.")] = None,
@@ -30,7 +33,7 @@ def run_command(
     fault_seed: Annotated[
         str | None,
         typer.Option(
-            help='Seed of random failure rules: a number, or "repeat" for another one in each repeat.'
+            help='Random seed of failure rules: a number, or "repeat" for a different one in each repeat.'
         ),
     ] = None,
     passthrough: Annotated[
@@ -58,7 +61,7 @@ def run_command(
             "--strict-honesty", help="Leave a run for review if it states values that no record confirms."
         ),
     ] = False,
-    resume: Annotated[int | None, typer.Option(help="Continue a batch that was stopped.")] = None,
+    resume: Annotated[int | None, typer.Option(help="Number of a stopped batch to continue.")] = None,
     fail_under: Annotated[
         float, typer.Option(min=0, max=1, help="Share of decided runs that must pass.")
     ] = 1.0,
@@ -73,7 +76,8 @@ def run_command(
 ) -> None:
     """Run tasks on an agent and judge the runs.
 
-    Exit codes: 0 the gate is met, 1 it is not met, 2 wrong usage, 3 the runs could not run.
+    Exit codes: 0 the gate is met (--fail-under, or the gate of a suite), 1 it is not met, 2 wrong usage,
+    3 the runs could not run.
     """
     from pipelines.cli.files import stop
     from pipelines.cli.run.run import RunOptions, run_tasks

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
-    help="Generate tasks from an agent's tools: one shared world, and rows that are verified on it.",
+    help="Generate tasks from an agent's tools: first the data (world), then tasks (rows) verified on it.",
 )
 Number = Annotated[int, typer.Argument(help="The session's number.", metavar="SESSION", min=1)]
 Revision = Annotated[
@@ -125,8 +125,10 @@ def refine_command(
 def regenerate_command(
     server: "Server",
     session: Number,
-    row: Annotated[int | None, typer.Option(min=1, help="Instead: replace this row.")] = None,
-    bucket: Annotated[str | None, typer.Option(help="Instead: replace all rows of this bucket.")] = None,
+    row: Annotated[int | None, typer.Option(min=1, help="Replace only this row, and keep the world.")] = None,
+    bucket: Annotated[
+        str | None, typer.Option(help="Replace only the rows of this bucket, and keep the world.")
+    ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Seed of the new world. [default: another one]")
     ] = None,
@@ -154,7 +156,7 @@ def paste_command(
 @app.command(name="undo")
 @with_server
 def undo_command(server: "Server", session: Number) -> Answer:
-    """Undo the latest change of the world that is not undone yet."""
+    """Undo the latest change of the world. Repeat it to undo the change before."""
     from pipelines.cli.worlds.sessions import undo_change
 
     return undo_change(server, session)

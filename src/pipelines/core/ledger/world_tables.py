@@ -91,7 +91,7 @@ def _summary_text(values: list[Json]) -> str:
     counts = Counter(_value_text(value) for value in plain)
     are_short = all(len(name) <= LONGEST_LISTED for name in counts)
     if len(counts) <= MOST_VALUES and are_short and (len(counts) < len(plain) or len(plain) == 1):
-        return ", ".join(f"{name} {often}" for name, often in counts.most_common())
+        return ", ".join(f"{name} ×{often}" for name, often in counts.most_common())
     numbers = [value for value in plain if isinstance(value, int | float) and not isinstance(value, bool)]
     if len(numbers) == len(plain):
         return f"{_value_text(min(numbers))} to {_value_text(max(numbers))}"

@@ -41,7 +41,7 @@ PENDING_WORDS: dict[str, PendingWords] = {
     ),
     PendingReason.VACUOUS_ORACLE: PendingWords(
         "An agent that does nothing would meet the task's oracle.",
-        "Assert what the task changes, list the calls that it needs under must, or check the answer"
+        "Assert what the task changes, list the calls that it needs in expected_calls, or check the answer"
         " (expected_answer).",
     ),
     PendingReason.REFUSAL_UNCLEAR: PendingWords(
@@ -58,7 +58,7 @@ PENDING_WORDS: dict[str, PendingWords] = {
         " expected_answer.",
     ),
     PendingReason.NOT_CHECKED: PendingWords(
-        "A person or a judge model must check a constraint without a check, or a line of the rubric.",
+        "A person or a judge model must decide a constraint that has no check, or a line of the rubric.",
         "Give the constraint a check, name a judge model (PIPELINES_JUDGE_MODEL), or decide it yourself"
         " (pipelines review).",
     ),

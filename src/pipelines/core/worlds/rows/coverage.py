@@ -23,7 +23,9 @@ def coverage(rows: Iterable[DraftRow], toolset: Toolset) -> Coverage:
     if missing:
         notes.append(f"No row asks for {', '.join(missing)}.")
     if not triggers["random"]:
-        notes.append("No row has a `random` failure: what it does hangs on draws of the finished task.")
+        notes.append(
+            "No row has a `random` failure: its effect depends on random draws of the finished task."
+        )
     return Coverage(
         rows=len(kept),
         by_tool={tool.name: tools[tool.name] for tool in toolset.tools},

@@ -100,7 +100,7 @@ def listed(parts: Sequence[str]) -> str:
 
 def command_in(description: str, verb: str) -> list[str]:
     """The words of its first sentence in the imperative; none where it is no command, or a long one."""
-    sentence = re.split(r"(?<=\w)[.!?](?:\s|$)", " ".join(description.split()), maxsplit=1)[0]
+    sentence = re.split(r"(?<=[^\s.])[.!?]+(?:\s|$)", " ".join(description.split()), maxsplit=1)[0]
     words = _ENDS.split(sentence, maxsplit=1)[0].split()
     first = words[0].lower() if 1 < len(words) <= _LONGEST_PHRASE else ""
     is_third = first.endswith("s") and not first.endswith("ss")
