@@ -14,21 +14,21 @@ class Said(NamedTuple):
     broken: str
 
 
-FLOW, ROWS = "coding/test_flow.py", "coding/test_coding_rows.py"
-CHEATS, SHARED = "coding/test_cheats.py", "coding/test_shared_workspaces.py"
+FLOW, ROWS = "engine/coding/test_flow.py", "engine/coding/test_coding_rows.py"
+CHEATS, SHARED = "engine/coding/test_cheats.py", "engine/coding/test_shared_workspaces.py"
 SCENARIO, SCORERS = "core/coding/test_coding_scenario.py", "core/coding/test_coding_scorers.py"
 HARBOR, SWEBENCH = "core/coding/test_import_harbor.py", "core/coding/test_import_swebench.py"
 COMMANDS, PAGES, STORED = (
     "cli/test_coding_commands.py",
-    "pages/test_coding.py",
-    "batches/test_coding_stored.py",
+    "server/pages/test_coding.py",
+    "storage/tasks/test_coding_stored.py",
 )
 BOXES, GIT, SETUP = (
     "sandbox/test_workspaces.py",
-    "code_mode/test_git_workspaces.py",
-    "coding/test_setup_rules.py",
+    "engine/code/test_git_workspaces.py",
+    "engine/coding/test_setup_rules.py",
 )
-IMPORTED = "coding/test_imported_rows.py"
+IMPORTED = "engine/coding/test_imported_rows.py"
 
 FROM_ITS_FILE = f"{COMMANDS}::test_a_scenario_from_its_file_to_its_end"
 OWN_PARTS = f"{ROWS}::test_a_row_of_a_csv_has_its_own_workspace_setup_and_scorers"
@@ -53,8 +53,8 @@ USERS: dict[str, Said] = {
     "or by the API, with a setup command": Said(
         (f"{FLOW}::test_scenarios_are_made_listed_changed_and_deleted",),
         "core/coding/scenario_values.py",
-        '"setup_command": self.setup_command,\n            "setup_instructions"',
-        '"setup_command": None,\n            "setup_instructions"',
+        "setup_command: Omitted[str | None] = None",
+        "setup_commands: Omitted[str | None] = None",
     ),
     "put scenario_ref and overrides in a CSV": Said(
         (OWN_PARTS,),
@@ -74,8 +74,8 @@ USERS: dict[str, Said] = {
             f"{PAGES}::test_a_run_shows_its_three_results_its_scorers_and_its_change",
         ),
         "core/coding/scorers.py",
-        '"output": self.output,',
-        '"output": "",',
+        'output: Annotated[str, "of what was run',
+        'outputs: Annotated[str, "of what was run',
     ),
     "see the verdict": Said(
         (f"{FLOW}::test_a_change_that_passes_its_scorers_passes_and_no_change_fails",),
@@ -121,7 +121,7 @@ USERS: dict[str, Said] = {
         "for reason in ():",
     ),
     "the example agent mends two of three, with its CSV": Said(
-        ("test_coding_agent.py::test_it_mends_two_of_three",),
+        ("examples/test_coding_agent.py::test_it_mends_two_of_three",),
         "engine/coding/score_workspace.py",
         "                files = self._scenario.test_files",
         "                files: dict[str, str] = {}",

@@ -10,9 +10,10 @@ import pytest
 
 from support.repository import TESTS
 
-API, ROWS = "server/test_seed_sessions_api.py", "core/worlds/test_world_rows.py"
+API, ROWS = "server/api/test_seed_sessions_api.py", "core/worlds/test_world_rows.py"
 WORLD, REFINE = "core/worlds/test_make_world.py", "core/worlds/test_refine.py"
-MODEL, PAGES = "server/test_model_author.py", "pages/test_worlds.py"
+MODEL, PAGES = "engine/worlds/test_model_author.py", "server/pages/test_worlds.py"
+API_ROWS = "server/api/test_seed_session_rows.py"
 ONE_WORLD = (
     f"{API}::test_a_finalized_session_is_a_dataset_over_one_world_that_uploads_again_to_the_same_seeds"
 )
@@ -21,10 +22,10 @@ FLOW = f"{PAGES}::test_the_whole_flow_works_without_scripts"
 
 SENTENCES: dict[str, tuple[str, ...]] = {
     "rows written by hand carry each their own state": (
-        f"{API}::test_rows_by_hand_keep_their_own_states_beside_a_generated_dataset",
+        f"{API_ROWS}::test_rows_by_hand_keep_their_own_states_beside_a_generated_dataset",
     ),
     "a generated session has one shared world, not one for each row": (
-        f"{API}::test_rows_have_no_state_of_their_own_and_tasks_have_the_one_world",
+        f"{API_ROWS}::test_rows_have_no_state_of_their_own_and_tasks_have_the_one_world",
         f"{API}::test_the_world_of_a_session_is_stored_once",
     ),
     "one backend, many records, many scenarios against it": (
@@ -47,7 +48,7 @@ SENTENCES: dict[str, tuple[str, ...]] = {
         f"{MODEL}::test_a_model_makes_the_world_and_it_is_reviewed_like_any_other",
     ),
     "request, failure rules and expected outcome are made for each row, grounded in the world": (
-        f"{API}::test_rows_have_no_state_of_their_own_and_tasks_have_the_one_world",
+        f"{API_ROWS}::test_rows_have_no_state_of_their_own_and_tasks_have_the_one_world",
         f"{ROWS}::test_rows_cover_what_coverage_counts",
         f"{MODEL}::test_every_row_is_proved_and_gets_its_oracle_from_what_its_calls_did",
     ),
@@ -55,15 +56,15 @@ SENTENCES: dict[str, tuple[str, ...]] = {
     "1. the generator makes the world and pauses; it is shown grouped and read-only": (WAITS, FLOW),
     "1. sizes are compact, standard (the default) and rich, chosen with the first action": (
         f"{WORLD}::test_a_size_is_so_many_entities_of_each_type",
-        "core/test_seed_session.py::test_the_least_gets_sensible_defaults_and_says_that_its_buckets_were_chosen",
+        "core/tasks/test_seed_session.py::test_the_least_gets_sensible_defaults_and_says_that_its_buckets_were_chosen",
     ),
     "1. advisories, such as an enum of which one value is used, are shown there": (
         "core/worlds/test_world_advisories.py::test_it_is_found_where_it_is_and_mended_by_its_own_sentence",
-        f"{API}::test_every_fix_of_an_advisory_is_a_refinement_that_is_understood",
+        f"{API_ROWS}::test_every_fix_of_an_advisory_is_a_refinement_that_is_understood",
     ),
     "2. a sentence edits the world": (
         f"{REFINE}::test_what_is_added_is_as_asked_and_whole",
-        f"{API}::test_a_refinement_changes_what_it_names_and_nothing_else",
+        f"{API_ROWS}::test_a_refinement_changes_what_it_names_and_nothing_else",
         f"{MODEL}::test_what_no_embedded_sentence_says_is_asked_of_the_model_and_all_else_stays",
     ),
     "2. or it is made anew": (f"{API}::test_regenerating_makes_another_world_and_a_seed_says_which",),
@@ -72,7 +73,7 @@ SENTENCES: dict[str, tuple[str, ...]] = {
         "core/worlds/test_check_pasted.py::test_the_world_of_another_agent_is_told",
     ),
     "2. there is no editing of cells": (
-        f"{API}::test_a_world_is_changed_by_words_or_whole_and_never_cell_by_cell",
+        f"{API_ROWS}::test_a_world_is_changed_by_words_or_whole_and_never_cell_by_cell",
     ),
     "3. going on freezes the world and starts the rows of each bucket": (
         f"{API}::test_continue_twice_freezes_once",
@@ -81,7 +82,7 @@ SENTENCES: dict[str, tuple[str, ...]] = {
     ),
     "3. the frozen world stands read-only beside the rows, which have no state column": (
         FLOW,
-        f"{API}::test_rows_have_no_state_of_their_own_and_tasks_have_the_one_world",
+        f"{API_ROWS}::test_rows_have_no_state_of_their_own_and_tasks_have_the_one_world",
     ),
     "4. every task gets a copy of the frozen world": (ONE_WORLD,),
     "at run time nothing is different: each task has its own initial state": (
@@ -90,22 +91,22 @@ SENTENCES: dict[str, tuple[str, ...]] = {
         "test_the_reference_calls_pass_every_row_and_doing_nothing_passes_none",
     ),
     "rows by hand work as before": (
-        f"{API}::test_rows_by_hand_keep_their_own_states_beside_a_generated_dataset",
+        f"{API_ROWS}::test_rows_by_hand_keep_their_own_states_beside_a_generated_dataset",
     ),
-    "another world is another session": (f"{API}::test_another_world_is_another_session",),
+    "another world is another session": (f"{API_ROWS}::test_another_world_is_another_session",),
 }
 BAD_INPUT: dict[str, tuple[str, ...]] = {
     "tools without any noun": (
-        f"{API}::test_tools_that_speak_of_nothing_are_refused_and_no_session_is_left",
-        f"{MODEL}::test_a_world_that_no_tool_speaks_of_is_not_stored",
+        f"{API_ROWS}::test_tools_that_speak_of_nothing_are_refused_and_no_session_is_left",
+        "engine/worlds/test_model_author_faults.py::test_a_world_that_no_tool_speaks_of_is_not_stored",
     ),
     "a ledger schema with cycles, 100 types, an enum of 500": (
-        f"{API}::test_a_ledger_schema_that_is_hard_to_fill_gets_a_world",
+        f"{API_ROWS}::test_a_ledger_schema_that_is_hard_to_fill_gets_a_world",
         f"{WORLD}::test_a_schema_that_refers_in_a_circle_and_to_itself_is_filled",
         f"{WORLD}::test_a_hundred_types_and_an_enum_of_five_hundred_get_a_world_and_a_note",
     ),
     "a contradictory refinement": (
-        f"{API}::test_a_refinement_that_cannot_be_followed_changes_nothing_and_says_why",
+        f"{API_ROWS}::test_a_refinement_that_cannot_be_followed_changes_nothing_and_says_why",
         f"{REFINE}::test_what_cannot_be_followed_says_why",
         f"{MODEL}::test_a_request_that_the_model_cannot_follow_is_refused_with_its_words",
     ),
@@ -117,7 +118,7 @@ BAD_INPUT: dict[str, tuple[str, ...]] = {
     "continue twice": (f"{API}::test_continue_twice_freezes_once",),
     "finalize while rows are made": (
         f"{API}::test_finalize_waits_for_the_rows_and_is_done_once",
-        "engine/test_generate_rows.py::test_while_rows_are_made_there_is_no_dataset_and_nothing_is_dropped",
+        "engine/worlds/test_generate_rows.py::test_while_rows_are_made_there_is_no_dataset_and_nothing_is_dropped",
     ),
     "two people at one session": (
         f"{API}::test_of_two_people_the_second_is_told_that_the_world_has_changed",
