@@ -60,7 +60,7 @@ async def test_one_run_writes_nothing_to_the_disk_and_the_next_ones_share(folder
         assert (await asked(later, scenario())).shared is not None
     async with opened_workspaces(folder, "memory") as otherwise:
         assert (await asked(otherwise, scenario())).shared is None
-        assert "PIPELINES_WORKSPACE_SHARING" in str((await otherwise.as_json())["workspaces"])
+        assert "PIPELINES_WORKSPACE_SHARING" in str(await otherwise.describe())
 
 
 @takes_root

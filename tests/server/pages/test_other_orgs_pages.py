@@ -13,6 +13,7 @@ from fastapi.routing import APIRoute
 
 from pipelines.server.pages.app import MODULES
 from pipelines.storage.accounts.keys import add_key, add_org, new_key
+from pipelines.storage.agents.author_jobs import add_job, end_job
 from pipelines.wire.names import Role
 from support.page_requests import csrf_of, signed_in
 from support.played_agents import Dispatch, played, refunds
@@ -73,6 +74,10 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
             connection.row_factory = sqlite3.Row
             org_id = add_org(connection, "another", now)
             add_key(connection, org_id=org_id, name="key", role=Role.OWNER, key=key, now=now)
+            subject = f"agent {ids['agent_id']}"
+            job_id = add_job(connection, org_id=1, subject=subject, now=now)
+            end_job(connection, job_id, answer=None, error={"message": MARK}, now=now)
+            ids["job_id"] = str(job_id)
         with signed_in(api) as first, signed_in(Api(api.url, key)) as stranger:
             yield Filled(first, stranger, ids)
 

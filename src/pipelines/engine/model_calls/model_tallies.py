@@ -2,14 +2,19 @@
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from pipelines.core.agents.agent_reply import PLATFORM_KEY
 from pipelines.core.models.model_usage import ModelUsage
 from pipelines.core.text.json_text import Json
-from pipelines.wire.records import Hidden, Record
+from pipelines.wire.records import Hidden, Record, Via
 
 MOST_KEPT = 20_000  # runs; those that never end would stay for ever
 MOST_MODELS = 20  # names that are told
+
+
+def _names(models: dict[str, None]) -> list[str]:
+    return [*models]
 
 
 @dataclass(kw_only=True, slots=True)
@@ -21,7 +26,7 @@ class ModelTally(Record):
     uncounted: int = 0  # of these: answered well, without a word about tokens
     input_tokens: int = 0
     output_tokens: int = 0
-    models: dict[str, None] = field(default_factory=dict)
+    models: Annotated[dict[str, None], Via(_names)] = field(default_factory=dict)  # in order, each once
     refused: Hidden[int] = 0  # asked of the gateway and not passed on
     first_refusal: Hidden[str] = ""
 
