@@ -1,9 +1,13 @@
 """What the kernel holds for the code: sockets are counted, their buffers stay small, the run ends."""
 
+import os
+from pathlib import Path
+
 import pytest
 from boxes import Answerer, Boxes
 
 from pipelines.sandbox.job import MEBIBYTE, CodeErrorKind
+from pipelines.sandbox.memory import _files_bytes
 
 #: Fills what it is told to until something stops it; 1 GiB at most.
 FILLS = """
@@ -105,3 +109,9 @@ def test_as_many_sockets_as_an_agent_needs_are_fine(boxes: Boxes) -> None:
         return {"seen": asyncio.run(calls())}
     """
     assert boxes.value(code, serve=Answerer()) == {"seen": [200] * 20}
+
+
+def test_files_on_the_disk_of_the_server_are_no_memory_of_the_code(tmp_path: Path) -> None:
+    """In folders that a sandbox shares with the host these are all files of the machine."""
+    assert os.statvfs(tmp_path).f_files > os.statvfs(tmp_path).f_ffree
+    assert _files_bytes(os.getpid(), str(tmp_path)) == 0
