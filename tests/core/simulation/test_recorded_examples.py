@@ -51,7 +51,7 @@ def alike(number: int) -> Any:
 
 
 def test_what_the_first_calls_do_not_have_is_chosen_from_wherever_it_stands() -> None:
-    """The first forty calls are all alike. An error, a change, an empty list and the edges stand behind them."""
+    """The first forty calls are alike. Errors, a change, an empty list and the edges stand behind them."""
     late = [
         call("get_order", {"error": "not_found"}, error=True, order_id="zzz", limit=7),
         call("get_order", {"error": "locked"}, error=True, order_id="o-9", limit=7),

@@ -189,7 +189,8 @@ def _same_change(ledger: Ledger, real: tuple[LedgerUpdate, ...], mine: tuple[Led
 
 
 def apply_what_fits(ledger: Ledger, updates: Iterable[LedgerUpdate]) -> None:
-    """A renamed update may hit an entity that the drifted ledger lacks: that is the difference counted."""
+    """A renamed update may hit an entity that the drifted ledger lacks: that is the difference counted. And
+    an update of a recording may not fit its state."""
     for update in updates:
         exists = not isinstance(update, SetFlag) and ledger.get(update.entity_type, update.id) is not None
         if isinstance(update, SetFlag) or isinstance(update, Add) != exists:
@@ -223,7 +224,7 @@ def leaves_changed(ledger: Ledger, updates: Iterable[LedgerUpdate]) -> int:
                 count += len(different_paths(old, update.set))
             case SetFlag():
                 count += 1
-        draft.apply([update])
+        apply_what_fits(draft, [update])
     return count
 
 
