@@ -169,7 +169,7 @@ def _read_recording(state: JsonObject, tasks: Sequence[Json], problems: list[Pro
 def _refuse_unknown(named: Sequence[str], agent: Agent) -> None:
     known = {tool.name for tool in agent.definition.tools}
     problems = [
-        Problem(path="/tools", message=f"the agent declares no tool named {name!r}")
+        Problem(path="/tools", message=f"the agent declares no tool named {name[:128]!r}")
         for name in named
         if name not in known
     ]

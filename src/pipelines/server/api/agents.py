@@ -165,9 +165,9 @@ async def post_plans_propose(agent_id: Id, request: Request, platform: Ours, key
     calls, or that are named.
 
     The answer is a job: look at it with `GET /api/author-jobs/{job_id}`. The model is asked in one
-    conversation. Each plan is tried with recorded calls, or with example calls of the model in a task's world,
-    and goes back once if it fails. With a recording it is measured on calls that the model was not shown.
-    Nothing is applied. 422 `model_not_configured` where no model is set.
+    conversation. Each plan is tried with recorded calls, or with example calls of the model in a task's
+    world, and goes back once if it fails. With a recording it is measured on calls that the model was not
+    shown. Nothing is applied. 422 `model_not_configured` where no model is set.
     """
     body = await read_json_object(request, limit=MAX_RECORDING_BYTES)
     job = await propose_plans.propose_plans(platform, key.org_id, agent_id, body)

@@ -1,5 +1,5 @@
-"""Plans that a model proposes for the tools of an agent. A person sees what each is worth, and accepts all, some
-or none of them.
+"""Plans that a model proposes for the tools of an agent. A person sees what each is worth, and accepts all,
+some or none of them.
 """
 
 from typing import Any
@@ -38,7 +38,7 @@ async def proposals_page(
 
 @router.post("/agents/{agent_id}/proposals")
 async def post_proposals(agent_id: Id, request: Request, visitor: Writer) -> Response:
-    """Asks the author model for plans, in the world of the chosen task or with a recording. Applies nothing."""
+    """Asks the author model for plans, over the world of the task or with a recording. Applies nothing."""
     form = await read_form(request)
     platform = platform_of(request)
     task = number_in(str(form.get("task", "")))
