@@ -7,6 +7,8 @@ from invented_backends import AIRLINE, BANK, DEVOPS, HOTEL, HR, LIBRARY, NOTHING
 
 from pipelines.core.text.json_text import JsonObject
 
+NOW = "2026-01-15T10:30:00Z"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Case:

@@ -9,7 +9,7 @@ from invented_backends import (
     Backend,
     tool,
 )
-from reading_cases import CASES, Case
+from reading_cases import CASES, NOW, Case
 
 from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.build import build_simulator
@@ -18,8 +18,6 @@ from pipelines.core.simulation.reading.assemble import read_plan
 from pipelines.core.simulation.simulator import Moment, SimulatedReply
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.tools.tools_schema import parse_tools_schema
-
-NOW = "2026-01-15T10:30:00Z"
 
 
 def call(backend: Backend, *calls: tuple[str, JsonObject]) -> SimulatedReply:
