@@ -102,9 +102,9 @@ def prove_written_rows(
     proved = 0
     for number, draft in enumerate(drafts, drafted + 1):
         row = proved_draft(draft, ground, bucket=bucket, now=now, earlier_texts=texts)
-        told = row_json(row, toolset, now)
-        yield dumps(told | {"draft": number})
-        if isinstance(row, ProvedRow) and told["status"] == "kept":
+        row_report = row_json(row, toolset, now)
+        yield dumps(row_report | {"draft": number})
+        if isinstance(row, ProvedRow) and row_report["status"] == "kept":
             texts.append(row.draft.user_instruction)
             proved += 1
         if proved == wanted:

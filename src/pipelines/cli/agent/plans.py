@@ -52,15 +52,15 @@ def print_plans(
         behavior=behavior if behavior is not None else seed.behavior_instructions,
         rules=active_rules(read_agent_rules(tools), seed.rules),
     )
-    shown = only or list(simulator.plans)
+    selected = only or list(simulator.plans)
     if as_json:
-        plans = shown_plans(simulator, only=shown, with_examples=True, now=seed.now)
+        plans = shown_plans(simulator, only=selected, with_examples=True, now=seed.now)
         typer.echo(dumps(plans).decode())
     else:
         for line in NO_WORLD if state is None else _world_remark(seed):
             typer.echo(line)
-        _print_sections(simulator, shown, seed.now)
-    if any(simulator.plans[name].plan is None for name in shown):
+        _print_sections(simulator, selected, seed.now)
+    if any(simulator.plans[name].plan is None for name in selected):
         raise typer.Exit(1)  # an author's plan that cannot be read
 
 

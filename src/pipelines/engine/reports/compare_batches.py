@@ -95,9 +95,9 @@ async def _runs(platform: Platform, batch_id: int) -> list[JudgedRun]:
 
 async def _with_instructions(platform: Platform, pairs: list[TaskPair]) -> tuple[TaskPair, ...]:
     ids = [pair.newest.task_id for pair in pairs]
-    asked = await platform.database.read(partial(asked_of_tasks, task_ids=ids))
+    instructions = await platform.database.read(partial(asked_of_tasks, task_ids=ids))
     return tuple(
-        replace(pair, user_instruction=asked[pair.newest.task_id].user_instruction) for pair in pairs
+        replace(pair, user_instruction=instructions[pair.newest.task_id].user_instruction) for pair in pairs
     )
 
 

@@ -161,8 +161,8 @@ def _flags(start: Ledger, left: Ledger, right: Ledger) -> Iterator[WorldDifferen
 
 def _difference(name: tuple[str, str], field: str | None, *values: object) -> WorldDifference:
     has = tuple(value is not ABSENT for value in values)
-    shown = tuple(None if value is ABSENT else value for value in values)
-    return WorldDifference(*name, field, shown, has, _are_equal(values[1], values[2]))  # type: ignore[arg-type]
+    sides = tuple(None if value is ABSENT else value for value in values)
+    return WorldDifference(*name, field, sides, has, _are_equal(values[1], values[2]))  # type: ignore[arg-type]
 
 
 def _are_equal(one: object, other: object) -> bool:

@@ -20,7 +20,7 @@ from pipelines.storage.tasks.datasets import whole_odyssey_seed, world_by_hash
 async def read_run(platform: Platform, caller: Caller, run_id: int) -> JsonObject:
     """The run, the whole seed it was given, the counts of its calls, and what people made of it."""
     run = await find_run(platform, caller.org_id, run_id)
-    seed, counts, asked, review = await platform.database.read(
+    seed, counts, instructions, review = await platform.database.read(
         lambda connection: (
             whole_odyssey_seed(connection, run),
             counts_of_run(connection, run.id),
@@ -28,7 +28,7 @@ async def read_run(platform: Platform, caller: Caller, run_id: int) -> JsonObjec
             review_of_run(platform, connection, caller, run.id),
         )
     )
-    own = run.as_json() | asked.as_json()
+    own = run.as_json() | instructions.as_json()
     costs = await costs_of_run(platform, run)
     return own | {"odyssey_seed": seed, "counts": counts, "review": review, "costs": costs}
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from invented_backends import ALL, DEVOPS, LIBRARY, NOTHING
+from tests.core.simulation.invented_backends import ALL, DEVOPS, LIBRARY, NOTHING
 
 from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.domain.shapes import survey

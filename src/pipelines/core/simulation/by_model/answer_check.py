@@ -78,11 +78,11 @@ class ExpectedAnswer:
             return found
         after, wrong = self._after(updates)
         found += wrong
-        told = reply_problems(
+        problems_found = reply_problems(
             response, tool=self.tool, ledger_after=after, computed=self.computed, arguments=self.arguments
         )
         return found + [
-            Problem(path=f"/response{one.path}", message=one.message, hint=one.hint) for one in told
+            Problem(path=f"/response{one.path}", message=one.message, hint=one.hint) for one in problems_found
         ]
 
     @cached_property

@@ -122,9 +122,9 @@ class Reading:
 
     def wants_many(self) -> bool:
         """Whether the reply is a list: said by the output schema, else by the verb or a plural noun."""
-        asked = wants_list(self.output)
-        if asked is not None:
-            return asked
+        list_wanted = wants_list(self.output)
+        if list_wanted is not None:
+            return list_wanted
         if self.name.op == "list":
             return True
         if self.asks_whether() or self.picks_own():

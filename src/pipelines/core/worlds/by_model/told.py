@@ -49,11 +49,11 @@ def fenced_question(
 
 def told_tools(tools: Sequence[Tool]) -> list[Json]:
     listed: list[Json] = []
-    left = MOST_TOOLS
+    room_left = MOST_TOOLS
     for tool in tools:
-        told = tool_as_json(tool)
-        left -= len(dumps(told))
-        listed.append(told if left > 0 else {"name": tool.name})
+        body = tool_as_json(tool)
+        room_left -= len(dumps(body))
+        listed.append(body if room_left > 0 else {"name": tool.name})
     return listed
 
 
@@ -67,19 +67,19 @@ def _told_type(own: TypeOutline) -> JsonObject:
 
 
 def _told_field(one: FieldOutline) -> JsonObject:
-    told: JsonObject = {"kind": one.kind}
+    body: JsonObject = {"kind": one.kind}
     if one.values:
-        told["values" if one.is_closed else "values_spoken_of"] = [*one.values[:MOST_VALUES]]
+        body["values" if one.is_closed else "values_spoken_of"] = [*one.values[:MOST_VALUES]]
     if one.refers_to is not None:
-        told["holds_id_of"] = one.refers_to
+        body["holds_id_of"] = one.refers_to
     if one.description:
-        told["description"] = one.description[:LONGEST_DESCRIPTION]
+        body["description"] = one.description[:LONGEST_DESCRIPTION]
     for key in ("pattern", "format", "minimum", "maximum"):
-        if (said := one.said(key)) is not None:
-            told[key] = said
+        if (text := one.said(key)) is not None:
+            body[key] = text
     if one.parts:
-        told["parts"] = {part.name: _told_field(part) for part in one.parts}
-    return told
+        body["parts"] = {part.name: _told_field(part) for part in one.parts}
+    return body
 
 
 def shown_records(state: JsonObject, *, first: int = 0, most: int = MOST_WORLD) -> Shown:
@@ -87,11 +87,11 @@ def shown_records(state: JsonObject, *, first: int = 0, most: int = MOST_WORLD) 
     kinds = types_in(state)
     chosen: dict[str, JsonObject] = {kind: {} for kind in kinds}
     names: list[tuple[str, str]] = []
-    left = most
+    room_left = most
     for kind, id in _in_turns({kind: list(of_kind) for kind, of_kind in kinds.items()}, first):
         attributes = kinds[kind][id]
-        left -= len(dumps(attributes)) + len(id) + 4
-        if left < 0:
+        room_left -= len(dumps(attributes)) + len(id) + 4
+        if room_left < 0:
             break
         chosen[kind][id] = attributes
         names.append((kind, id))

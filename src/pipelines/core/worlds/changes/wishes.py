@@ -130,9 +130,9 @@ def value_said(
         allowed = ", ".join(map(str, one.values[:12]))
         raise refused(f"{one.name} of {a_(own)} cannot be “{said.text}”", f"it may be {allowed}")
     value = known if known is not None else _typed(one, said, now)
-    wanted = _TYPES.get(one.kind, one.kind)
-    if not is_of_type(value, wanted):
-        raise refused(f"{one.name} of {a_(own)} must be of type {wanted}, not “{said.text}”")
+    kind = _TYPES.get(one.kind, one.kind)
+    if not is_of_type(value, kind):
+        raise refused(f"{one.name} of {a_(own)} must be of type {kind}, not “{said.text}”")
     return value
 
 

@@ -108,9 +108,9 @@ def tool_cannot_succeed(ground: Ground, now: str) -> Iterator[Advisory]:
 def tool_cannot_fail(ground: Ground, now: str) -> Iterator[Advisory]:
     """Only of tools that have a condition on records: what may never be refused cannot fail anywhere."""
     for name, found in _tried_tools(ground, now).items():
-        asked = asked_of(ground, name)
-        own = asked.own
-        if own is None or asked.target is None or not _has_condition(_body(ground, name)):
+        request = asked_of(ground, name)
+        own = request.own
+        if own is None or request.target is None or not _has_condition(_body(ground, name)):
             continue
         if not found or any(one.outcome in ("refused", "forbidden") for one in found):
             continue
@@ -173,8 +173,8 @@ def _case(ground: Ground, rule: Rule, own: TypeOutline, now: str, *, wanted: boo
     for field in border.fields:
         for value, outcome in border.values(field, next(iter(records))):
             if value is not None and outcome is wanted:
-                told = f'"{value}"' if isinstance(value, str) else str(value).lower()
-                return f"add 1 {own.noun} with {field.name} {told}"
+                value_text = f'"{value}"' if isinstance(value, str) else str(value).lower()
+                return f"add 1 {own.noun} with {field.name} {value_text}"
     return None
 
 

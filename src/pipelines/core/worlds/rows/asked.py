@@ -47,8 +47,8 @@ class Asked:
         if self.own is None:
             return None
         words = [word for word in one.words if word not in ("new", "updated", "target")] or list(one.words)
-        wanted = {joined(words), joined((*tokens(self.own.name), *words))}
-        return next((each for each in self.own.fields if joined(each.words) in wanted), None)
+        names = {joined(words), joined((*tokens(self.own.name), *words))}
+        return next((each for each in self.own.fields if joined(each.words) in names), None)
 
     @cached_property
     def target(self) -> Argument | None:

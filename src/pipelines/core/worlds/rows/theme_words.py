@@ -68,8 +68,8 @@ class _Bound(NamedTuple):
 def fit_of(words: Sequence[str], telling: Collection[int], ground: Ground, tool: str) -> Fit | None:
     """None where no word of the theme is one of the tool's. `telling`: the places of words that say something
     alone."""
-    asked = asked_of(ground, tool)
-    bound = _bound(words, telling, asked, ground)
+    request = asked_of(ground, tool)
+    bound = _bound(words, telling, request, ground)
     if not bound:
         return None
     about = {one.value.kind for one in bound if one.value is not None and one.value.via is None}
@@ -95,9 +95,9 @@ def _held(bound: Sequence[_Bound], ground: Ground) -> Held:
         if one.value.argument is not None:
             arguments[one.value.argument] = one.value.value
         elif one.value.kind is not None and one.value.field is not None:
-            kind, field, wanted = one.value.kind, one.value.field, one.value.value
+            kind, field, wanted_value = one.value.kind, one.value.field, one.value.value
             of_kind = state.get(kind, {})
-            found = {id for id, each in of_kind.items() if (each.get(field) == wanted) != one.is_other}
+            found = {id for id, each in of_kind.items() if (each.get(field) == wanted_value) != one.is_other}
             if one.value.via is not None:
                 kind, link = one.value.via
                 of_kind = state.get(kind, {})
@@ -109,8 +109,8 @@ def _held(bound: Sequence[_Bound], ground: Ground) -> Held:
 def _bound(words: Sequence[str], telling: Collection[int], asked: Asked, ground: Ground) -> list[_Bound]:
     """Each word once, by the surest of what it may be; no field is said to have two values."""
     found: list[_Bound] = []
-    taken: set[int] = set()
-    told: set[tuple[str | None, ...]] = set()
+    used_places: set[int] = set()
+    bound_places: set[tuple[str | None, ...]] = set()
     values = [*_values(asked, ground)]
     places = [(at, words[at]) for at in sorted(telling)]
     for tries in (
@@ -122,9 +122,13 @@ def _bound(words: Sequence[str], telling: Collection[int], asked: Asked, ground:
     ):
         for one in tries:
             about = one.value[2:5] if one.value is not None else None
-            if about not in told and taken.isdisjoint(one.places) and not {*telling}.isdisjoint(one.places):
-                told |= {about} if about is not None else set()
-                taken.update(one.places)
+            if (
+                about not in bound_places
+                and used_places.isdisjoint(one.places)
+                and not {*telling}.isdisjoint(one.places)
+            ):
+                bound_places |= {about} if about is not None else set()
+                used_places.update(one.places)
                 found.append(one)
     return found
 
@@ -201,16 +205,16 @@ def _is_like(word: str, other: str) -> bool:
 def _by_name(at: int, word: str, asked: Asked) -> _Bound | None:
     """As the tool itself is called, or what it is about."""
     own = asked.own.noun if asked.own is not None else ""
-    said = (*tokens(asked.fact.tool.name), asked.fact.name.verb, *own.split())
-    if stem(singular(word)) in {stem(singular(one)) for one in said}:
+    words = (*tokens(asked.fact.tool.name), asked.fact.name.verb, *own.split())
+    if stem(singular(word)) in {stem(singular(one)) for one in words}:
         is_own = asked.own is not None and singular(word) in own.split()
         return _Bound((at,), _NAMED, kind=asked.own.name if is_own and asked.own is not None else None)
     return None
 
 
 def _by_form(at: int, word: str, asked: Asked) -> _Bound | None:
-    said = (*tokens(asked.fact.tool.name), asked.fact.name.verb)
-    return _Bound((at,), _NAMED) if any(_is_form(word, one) for one in said) else None
+    words = (*tokens(asked.fact.tool.name), asked.fact.name.verb)
+    return _Bound((at,), _NAMED) if any(_is_form(word, one) for one in words) else None
 
 
 def _by_text(at: int, word: str, asked: Asked) -> _Bound | None:
