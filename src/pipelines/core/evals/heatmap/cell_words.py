@@ -62,7 +62,8 @@ def _matches(cell: Any, baseline: Any, alpha: float) -> Iterator[str]:
         chance = "more than chance" if p <= alpha else "which may be chance"
         yield (
             f"That is {points_text} (95 % interval {low} to {high}), {chance}: if there were no real"
-            f" difference, one this large would occur in {percent_or_less(p)} of such comparisons (Fisher's exact test)."
+            f" difference, one this large would occur in {percent_or_less(p)} of such comparisons"
+            " (Fisher's exact test)."
         )
 
 
