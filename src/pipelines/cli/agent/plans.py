@@ -22,10 +22,10 @@ from pipelines.core.ledger.ledger_schema import LedgerSchema
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.domain.side import hint_sentences
 from pipelines.core.simulation.guesses import guess_of, refusal_notes
+from pipelines.core.simulation.plan_listing import shown_plans
 from pipelines.core.simulation.plan_text import plan_as_yaml
 from pipelines.core.simulation.rules.axis import active_rules
 from pipelines.core.simulation.sentences import MOST_SHOWN_BY_CALLS, shown_findings, shown_sentences
-from pipelines.core.simulation.shown import shown_plans
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.json_text import JsonObject, dumps
 from pipelines.core.tools.tools_schema import Tool

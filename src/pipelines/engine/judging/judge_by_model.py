@@ -25,7 +25,7 @@ from pipelines.engine.model_calls.ask_models import Asker, CheckedAnswer
 from pipelines.engine.platform import Platform, later
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.runs import batches, model_judgements, runs
-from pipelines.storage.runs.model_judgements import Judgement, Wanted
+from pipelines.storage.runs.model_judgements import Judgement, PendingJudgement
 from pipelines.storage.runs.runs import Ending, Run
 from pipelines.wire.errors import BudgetExceeded, ModelFailed, ModelNotConfigured, StorageUnavailable
 
@@ -184,7 +184,7 @@ async def claim_judgements(
     return found
 
 
-async def _settle(platform: Platform, wanted: Wanted) -> None:
+async def _settle(platform: Platform, wanted: PendingJudgement) -> None:
     model = wanted.model
 
     def read(connection: Connection) -> tuple[Run | None, bool]:
@@ -224,7 +224,9 @@ async def _settle(platform: Platform, wanted: Wanted) -> None:
     await _store(platform, wanted, read_now.ending, read_now.judgement or unneeded)
 
 
-async def _store(platform: Platform, wanted: Wanted, ending: Ending | None, judgement: Judgement) -> None:
+async def _store(
+    platform: Platform, wanted: PendingJudgement, ending: Ending | None, judgement: Judgement
+) -> None:
     now = platform.now()
 
     def store(connection: Connection) -> None:

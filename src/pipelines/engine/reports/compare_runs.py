@@ -15,7 +15,7 @@ from pipelines.engine.runs.read_steps import step_log
 from pipelines.storage.agents.agents import agent_by_id
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.paging import Filter
-from pipelines.storage.lists.summaries import AskedOfTask, asked_of_tasks, run_summaries
+from pipelines.storage.lists.summaries import AskedOfTask, instructions_of_tasks, run_summaries
 from pipelines.storage.runs.runs import Run
 from pipelines.storage.runs.trace_steps import COMPARED_CHARS, CallToCompare, calls_to_compare
 from pipelines.storage.tasks.datasets import world_by_hash
@@ -91,7 +91,7 @@ def _side(connection: Connection, org_id: int, run_id: int) -> Side:
     return Side(
         run,
         agent.definition.name if agent is not None else None,
-        asked_of_tasks(connection, [run.task_id])[run.task_id],
+        instructions_of_tasks(connection, [run.task_id])[run.task_id],
         {call.sequence: call for call in calls[:MOST_CALLS]},
         len(calls) > MOST_CALLS,
     )

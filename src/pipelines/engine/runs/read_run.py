@@ -12,7 +12,7 @@ from pipelines.engine.reviews.read_reviews import Caller
 from pipelines.storage.agents.code import output_of_run
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.trace_rows import counts_of_run, trace_of_run, updates_of_run
-from pipelines.storage.lists.summaries import asked_of_tasks
+from pipelines.storage.lists.summaries import instructions_of_tasks
 from pipelines.storage.runs.runs import Run
 from pipelines.storage.tasks.datasets import whole_odyssey_seed, world_by_hash
 
@@ -24,7 +24,7 @@ async def read_run(platform: Platform, caller: Caller, run_id: int) -> JsonObjec
         lambda connection: (
             whole_odyssey_seed(connection, run),
             counts_of_run(connection, run.id),
-            asked_of_tasks(connection, [run.task_id])[run.task_id],
+            instructions_of_tasks(connection, [run.task_id])[run.task_id],
             review_of_run(platform, connection, caller, run.id),
         )
     )

@@ -25,7 +25,7 @@ from pipelines.engine.reviews.read_reviews import Caller
 from pipelines.storage.agents.agents import agent_by_id
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.trace_rows import row_at
-from pipelines.storage.lists.summaries import AskedOfTask, asked_of_tasks
+from pipelines.storage.lists.summaries import AskedOfTask, instructions_of_tasks
 from pipelines.storage.runs import runs
 from pipelines.storage.runs.model_exchanges import PurposeCost, costs_of_run
 from pipelines.storage.runs.runs import Run
@@ -167,7 +167,7 @@ async def read_run_page(
         agent = agent_by_id(connection, org_id=run.org_id, agent_id=run.agent_id, version=run.agent_version)
         return RunInFull(
             timeline,
-            asked_of_tasks(connection, [run.task_id])[run.task_id],
+            instructions_of_tasks(connection, [run.task_id])[run.task_id],
             agent.definition.name if agent is not None else None,
             review_of_run(platform, connection, caller, run.id),
             list(runs.past_verdicts(connection, run.id)),

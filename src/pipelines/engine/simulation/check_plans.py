@@ -6,9 +6,9 @@ from pipelines.core.agents.agent_definition import AgentDefinition
 from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.language import parse_plan
+from pipelines.core.simulation.plan_listing import shown_plans
 from pipelines.core.simulation.plan_text import parse_plans_text
 from pipelines.core.simulation.rules.axis import active_rules
-from pipelines.core.simulation.shown import shown_plans
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.authored import Fields
 from pipelines.core.text.json_text import Json, JsonObject

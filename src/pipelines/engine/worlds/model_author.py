@@ -13,8 +13,8 @@ from pipelines.core.models.model_question import Failure, ModelQuestion
 from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.worlds.by_model.change_question import change_problems, change_question, changed
+from pipelines.core.worlds.by_model.prompt_data import ShownRecords, shown_records
 from pipelines.core.worlds.by_model.row_question import MOST_ROWS, RowsBrief, rows_problems, rows_question
-from pipelines.core.worlds.by_model.told import Shown, shown_records
 from pipelines.core.worlds.by_model.world_question import (
     WorldBrief,
     notes_of,
@@ -179,7 +179,7 @@ def _schema_in(definition_text: str) -> LedgerSchema | None:
     return AgentDefinition.from_stored(_object(loads_own(definition_text))).ledger_schema
 
 
-def _shown_state(world: str) -> tuple[JsonObject, Shown]:
+def _shown_state(world: str) -> tuple[JsonObject, ShownRecords]:
     state = _object(loads_own(world))
     return state, shown_records(state)
 

@@ -45,7 +45,7 @@ from pipelines.server.api.schemas import bodies
 from pipelines.server.service.batch_watches import BatchWatches, while_welcome
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.paging import Filter
-from pipelines.storage.lists.summaries import asked_of_tasks
+from pipelines.storage.lists.summaries import instructions_of_tasks
 from pipelines.storage.runs.batches import batches_of_org
 from pipelines.storage.runs.runs import runs_of_org
 
@@ -268,7 +268,7 @@ def _exported(
     connection: Connection, *, filters: list[Filter], after: int | None
 ) -> tuple[list[JsonObject], int | None]:
     page = runs_of_org(connection, filters=filters, limit=EXPORT_PAGE, before_id=after, newest_first=False)
-    instructions = asked_of_tasks(connection, (run.task_id for run in page.items))
+    instructions = instructions_of_tasks(connection, (run.task_id for run in page.items))
     return [run.as_json() | instructions[run.task_id].as_json() for run in page.items], page.last_id
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.storage.database.connection import Connection, in_list
 from pipelines.storage.database.paging import Filter, page_of
-from pipelines.storage.lists.summaries import asked_of_tasks, run_summaries
+from pipelines.storage.lists.summaries import instructions_of_tasks, run_summaries
 from pipelines.storage.runs.runs import IN_SIGHT, judged_conditions
 
 MOST_COUNTED = 10_000  # runs that a count looks at, the newest first
@@ -178,7 +178,7 @@ def _with_words(
             columns="id, task_id",
         )
         unread = {row["task_id"] for row in page.items} - says.keys()
-        for task_id, instruction in asked_of_tasks(connection, unread).items():
+        for task_id, instruction in instructions_of_tasks(connection, unread).items():
             says[task_id] = words in (instruction.user_instruction or "").casefold()
         for row in page.items:
             if len(found) == limit and says[row["task_id"]]:

@@ -43,7 +43,7 @@ _BY_SO_MUCH = re.compile(r"\bby (?:up to |an? additional |another |a further )?\
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Said:
+class DescriptionFacts:
     """The parts of a description that a plan can enforce."""
 
     summary: str  # the first sentence
@@ -54,11 +54,11 @@ class Said:
     by_so_much: bool = False  # "by 14 days"
 
 
-def read_description(description: str | None) -> Said:
+def read_description(description: str | None) -> DescriptionFacts:
     text = _flat(description or "")
     becomes = _BECOMES.search(text)
     summary = first_sentence(text)
-    return Said(
+    return DescriptionFacts(
         summary=summary,
         becomes=becomes.group(1) if becomes else None,
         forbidden_states=tuple(_forbidden(text)),
@@ -97,7 +97,7 @@ class Reading:
     tool: ToolLike
     name: ToolName
     arguments: tuple[Argument, ...]  # but for tokens and keys, which only open the door
-    said: Said
+    said: DescriptionFacts
     known: Survey
     service: Singleton | None
 

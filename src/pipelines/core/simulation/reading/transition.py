@@ -38,7 +38,7 @@ from pipelines.core.simulation.reading.states import (
 from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, dot
 from pipelines.core.simulation.reading.tool_reading import Reading
 
-# Said of the change rather than of the record, so kept under the verb: hold_reason.
+# DescriptionFacts of the change rather than of the record, so kept under the verb: hold_reason.
 _OF_THE_CHANGE = word_set("reason note notes comment comments by date remark explanation")
 _DECISIONS = word_set("decision outcome verdict result state status")
 

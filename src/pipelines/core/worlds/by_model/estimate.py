@@ -7,9 +7,9 @@ from math import ceil
 
 from pipelines.core.models.model_question import ModelQuestion
 from pipelines.core.text.json_text import JsonObject, dumps
+from pipelines.core.worlds.by_model.prompt_data import MOST_WORLD
 from pipelines.core.worlds.by_model.row_question import INSTRUCTIONS as ROW_INSTRUCTIONS
 from pipelines.core.worlds.by_model.row_question import MOST_ROWS
-from pipelines.core.worlds.by_model.told import MOST_WORLD
 from pipelines.core.worlds.by_model.world_question import (
     WorldBrief,
     expected_tokens,

@@ -13,7 +13,6 @@ from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem
 from pipelines.core.tools.failure_rules import FailureRule, read_failure_rules
 from pipelines.core.worlds.ground import Answer, Ground, called
-from pipelines.core.worlds.rows.asked import asked_of
 from pipelines.core.worlds.rows.calls import Candidate
 from pipelines.core.worlds.rows.oracle import (
     SOME_CALL,
@@ -24,6 +23,7 @@ from pipelines.core.worlds.rows.oracle import (
     net_updates,
 )
 from pipelines.core.worlds.rows.prove_row import REFUSAL, is_said, prove_row, said_in
+from pipelines.core.worlds.rows.tool_in_world import tool_in_world
 from pipelines.core.worlds.rows.trials import Trial, refused_trial
 from pipelines.core.worlds.shapes import DraftRow, Outcome, ProvedRow, ReferenceCall, RejectedRow
 from pipelines.core.worlds.types.world_outline import types_in
@@ -135,9 +135,9 @@ def _again(
 
 def _trial(ground: Ground, call: ReferenceCall, answer: Answer) -> Trial | None:
     """The refused call, told apart by why: a sentence of the behaviour text, a state, nothing there."""
-    own = asked_of(ground, call.tool).target
+    own = tool_in_world(ground, call.tool).target
     given = call.arguments.get(own.name) if own is not None else None
-    kind = asked_of(ground, call.tool).own
+    kind = tool_in_world(ground, call.tool).own
     is_there = kind is None or str(given) in types_in(ground.state).get(kind.name, {})
     variant = "plain" if is_there else "unknown"
     return refused_trial(ground, Candidate(call.tool, call.arguments, None, variant), answer)

@@ -12,7 +12,7 @@ from pipelines.core.ledger.ledger_schema import LedgerSchema
 from pipelines.core.models.model_question import ModelQuestion
 from pipelines.core.text.json_text import Json, JsonObject, pointer
 from pipelines.core.text.problems import MOST_SHOWN, Problem
-from pipelines.core.worlds.by_model.told import MOST_WORLD, fenced_question, shown_records
+from pipelines.core.worlds.by_model.prompt_data import MOST_WORLD, fenced_question, shown_records
 from pipelines.core.worlds.types.world_outline import types_in
 
 #: Changes with every change of a text below: answers are kept under it.

@@ -27,7 +27,7 @@ from pipelines.core.worlds.changes.edit_records import (
     spread_times,
     spread_values,
 )
-from pipelines.core.worlds.changes.sentences import Change, Language, NotRead, Said
+from pipelines.core.worlds.changes.sentences import Change, Language, NotRead, WrittenValue
 from pipelines.core.worlds.changes.wishes import Wish, a_, refused, value_said
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Ground
@@ -102,11 +102,11 @@ def _followed(ground: Ground, sentence: str, draw: Draw, now: str) -> "Followed"
         change = language.read(sentence)
     except NotRead as why:
         raise refused(f"not understood: {why}", _FORMS) from None
-    return _VERBS[change.verb](_Asked(ground, language, change, draw, now))
+    return _VERBS[change.verb](_Refinement(ground, language, change, draw, now))
 
 
 @dataclass(frozen=True)  # no slots: what is derived is kept on the record
-class _Asked:
+class _Refinement:
     ground: Ground
     language: Language
     change: Change
@@ -158,7 +158,7 @@ class _Asked:
             raise refused(f"{a_(self.own)} has no {name}", f"it has {known}")
         return found
 
-    def value(self, one: FieldOutline, said: Said) -> Json:
+    def value(self, one: FieldOutline, said: WrittenValue) -> Json:
         return value_said(self.own, one, said, types_in(self.ground.state), self.now)
 
 
@@ -169,7 +169,7 @@ def _some(ids: Sequence[str]) -> str:
     return ", ".join(ids[:5]) + (" and others" if len(ids) > 5 else "")
 
 
-def _add(asked: _Asked) -> Followed:
+def _add(asked: _Refinement) -> Followed:
     own, count = asked.own, 1 if asked.change.count is None else asked.change.count
     if not 1 <= count <= MOST_ADDED or count != int(count) or asked.change.ids:
         raise refused(f"how many {own.many} to add is not clear", f"a whole number from 1 to {MOST_ADDED:,}")
@@ -181,7 +181,7 @@ def _add(asked: _Asked) -> Followed:
     return state, f"Added {own.counted(len(ids))}: {_some(ids)}."
 
 
-def _remove(asked: _Asked) -> Followed:
+def _remove(asked: _Refinement) -> Followed:
     own, removed = asked.own, asked.meant()
     if not removed:
         raise refused(f"no {own.noun} of this world is meant")
@@ -195,7 +195,7 @@ def _remove(asked: _Asked) -> Followed:
     return state, f"Removed {own.counted(len(removed))}{referring}: {_some(removed)}."
 
 
-def _make(asked: _Asked) -> Followed:
+def _make(asked: _Refinement) -> Followed:
     """`half of the orders cancelled`, `3 customers gold`, `20% of the tickets have priority 5`."""
     own, given, pool = asked.own, asked.given(), asked.meant()
     wish = asked.wish(asked.change.become or m.TRUE)
@@ -218,10 +218,10 @@ def _make(asked: _Asked) -> Followed:
     return state, f"Changed {names} of {own.counted(len(ids))}: {_some(ids)}."
 
 
-def _set(asked: _Asked) -> Followed:
+def _set(asked: _Refinement) -> Followed:
     """`status of order O-1 to shipped`, `the tier of all customers to gold`; `clear notes of 2 tickets`."""
     own, meaning, field = asked.own, asked.meant(), asked.change.field
-    given = asked.given() or {field or "": asked.value(asked.field(field or ""), Said("nothing"))}
+    given = asked.given() or {field or "": asked.value(asked.field(field or ""), WrittenValue("nothing"))}
     ids = asked.draw.shuffled(meaning, "set")[: asked.so_many(meaning)]
     [(name, value)] = given.items()
     state = set_values(asked.ground, own, dict.fromkeys(ids, given), asked.now)
@@ -229,7 +229,7 @@ def _set(asked: _Asked) -> Followed:
     return state, f"Set {name} of {own.counted(len(ids))} to {value_text}."
 
 
-def _spread(asked: _Asked) -> Followed:
+def _spread(asked: _Refinement) -> Followed:
     own, ids, ground = asked.own, asked.meant(), asked.ground
     label, over = asked.change.over or ("", "")
     one = asked.field(asked.change.field) if asked.change.field is not None else None
@@ -266,7 +266,7 @@ def _moment_field(own: TypeOutline, one: FieldOutline | None) -> FieldOutline:
     return first[0]
 
 
-_VERBS: Mapping[str, Callable[[_Asked], Followed]] = {
+_VERBS: Mapping[str, Callable[[_Refinement], Followed]] = {
     "adds": _add,
     "removes": _remove,
     "makes": _make,

@@ -17,7 +17,7 @@ from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline, field_from_schema, type_meant
 from pipelines.core.worlds.records.rule_cases import need_of
-from pipelines.core.worlds.rows.asked import NOTHING_HELD, Asked, Held, asked_of
+from pipelines.core.worlds.rows.tool_in_world import NO_LIMITS, CallLimits, ToolInWorld, tool_in_world
 from pipelines.core.worlds.types.world_outline import types_in
 from pipelines.core.worlds.values.ids import next_ids
 from pipelines.core.worlds.values.measures import near
@@ -40,10 +40,10 @@ class Candidate(NamedTuple):
 
 
 def candidates(
-    ground: Ground, tool: str, draw: Draw, now: str, held: Held = NOTHING_HELD
+    ground: Ground, tool: str, draw: Draw, now: str, held: CallLimits = NO_LIMITS
 ) -> Iterator[Candidate]:
     """As it would be asked; then with an id that nothing has, somebody else's ids, and other amounts."""
-    request = asked_of(ground, tool)
+    request = tool_in_world(ground, tool)
     writer = _Writer(ground, request, draw, now, held)
     own = request.own.name if request.own is not None else None
     targets = _targets(ground, request, draw, held)
@@ -66,10 +66,10 @@ def candidates(
 
 
 def further(
-    ground: Ground, tool: str, draw: Draw, now: str, held: Held = NOTHING_HELD
+    ground: Ground, tool: str, draw: Draw, now: str, held: CallLimits = NO_LIMITS
 ) -> Iterator[Candidate]:
     """The same things with other records beside them: a berth that is free may be one of many."""
-    request = asked_of(ground, tool)
+    request = tool_in_world(ground, tool)
     if not any(one != request.target and request.id_type(one) is not None for one in request.fact.arguments):
         return
     writer = _Writer(ground, request, draw, now, held)
@@ -82,7 +82,7 @@ def further(
             yield Candidate(tool, arguments, (own, id) if own is not None and id is not None else None)
 
 
-def _targets(ground: Ground, asked: Asked, draw: Draw, held: Held) -> list[str | None]:
+def _targets(ground: Ground, asked: ToolInWorld, draw: Draw, held: CallLimits) -> list[str | None]:
     """The things to ask about, in an order in which every state comes early."""
     own = asked.own
     records = types_in(ground.state).get(own.name, {}) if own is not None else {}
@@ -113,7 +113,7 @@ def _unknown_id(ground: Ground, own: TypeOutline, number: int, draw: Draw) -> st
 class _Writer:
     """Values for the arguments of one tool."""
 
-    def __init__(self, ground: Ground, asked: Asked, draw: Draw, now: str, held: Held) -> None:
+    def __init__(self, ground: Ground, asked: ToolInWorld, draw: Draw, now: str, held: CallLimits) -> None:
         self._asked = asked
         self._held = held
         self._draw = draw

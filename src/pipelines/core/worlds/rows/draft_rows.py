@@ -11,9 +11,9 @@ from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.tools.failure_rules import AfterNCalls, AfterStateChange, FailureRule, ForcedReply
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Ground, ground_of
-from pipelines.core.worlds.rows.asked import Asked, Held, asked_of
 from pipelines.core.worlds.rows.oracle import SOME_CALL, UNCHANGED, call_oracle, state_oracle
 from pipelines.core.worlds.rows.themes import Steering, steering
+from pipelines.core.worlds.rows.tool_in_world import CallLimits, ToolInWorld, tool_in_world
 from pipelines.core.worlds.rows.trials import Found, Trial, found_by, trials, untried
 from pipelines.core.worlds.rows.wording import PLACES, Request, Writer
 from pipelines.core.worlds.shapes import Bucket, DraftRow, Outcome, ReferenceCall, Toolset
@@ -111,7 +111,7 @@ def _within_axes(outcomes: Sequence[Outcome], axes: Collection[str]) -> tuple[tu
     return tuple(allowed), notes
 
 
-def _trials(ground: Ground, rng_seed: int, now: str, tool: str, held: Held) -> list[Trial]:
+def _trials(ground: Ground, rng_seed: int, now: str, tool: str, held: CallLimits) -> list[Trial]:
     """Tried once for all buckets of a session that hold calls of the tool to the same."""
     key = (
         "worlds.trials",
@@ -267,14 +267,17 @@ class _Author:
 
     def _wanted(self, trial: Trial) -> frozenset[str]:
         """Words that a question has to have; where a thing is that has no place is how it stands."""
-        outcomes_wanted, own = self._plan.meant.wanted(trial.tool), asked_of(self._ground, trial.tool).own
+        outcomes_wanted, own = (
+            self._plan.meant.wanted(trial.tool),
+            tool_in_world(self._ground, trial.tool).own,
+        )
         has_place = any(PLACES & {*one.words} for one in (own.fields if own is not None else ()))
         return (
             outcomes_wanted | {"status"} if "where" in outcomes_wanted and not has_place else outcomes_wanted
         )
 
     def _request(self, trial: Trial, who: str | None = None) -> Request:
-        tool_request, place = asked_of(self._ground, trial.tool), self._place(trial)
+        tool_request, place = tool_in_world(self._ground, trial.tool), self._place(trial)
         fields_shown = _shown(trial.answer.response, tool_request)
         outcomes_wanted = self._wanted(trial)
         return Writer(
@@ -300,7 +303,7 @@ class _Author:
                 yield from self._rows(named, [trial], calls=[who.call, _call(trial)])
 
 
-def _shown(reply: Json, asked: Asked) -> JsonObject:
+def _shown(reply: Json, asked: ToolInWorld) -> JsonObject:
     """The record that a lookup answers; the one field of which its name speaks, where it answers a value."""
     own = asked.own
     if isinstance(reply, dict):

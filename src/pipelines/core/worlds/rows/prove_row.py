@@ -14,7 +14,7 @@ from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.oracles import Oracles, read_oracles
 from pipelines.core.verdict.verdict import Finding, Status
 from pipelines.core.worlds.ground import Answer, Ground, called, ground_of
-from pipelines.core.worlds.rows.asked import asked_of
+from pipelines.core.worlds.rows.tool_in_world import tool_in_world
 from pipelines.core.worlds.rows.trials import leaves_as_it_was, untried
 from pipelines.core.worlds.shapes import (
     DraftRow,
@@ -198,7 +198,7 @@ def _check_ids(draft: DraftRow, ground: Ground, made: list[Answer]) -> None:
 
 
 def _id_values(call: ReferenceCall, ground: Ground, known: frozenset[str]) -> Iterator[Json]:
-    request = asked_of(ground, call.tool)
+    request = tool_in_world(ground, call.tool)
     named = {one.name for one in request.fact.arguments if request.id_type(one) is not None}
     for name, given in call.arguments.items():
         for value in leaves_of(given):

@@ -14,7 +14,7 @@ from pipelines.core.english.words import singular, singulars, tokens, word_set
 from pipelines.core.text.json_text import Json
 from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline
-from pipelines.core.worlds.rows.asked import Asked, Held, asked_of
+from pipelines.core.worlds.rows.tool_in_world import CallLimits, ToolInWorld, tool_in_world
 from pipelines.core.worlds.types.world_outline import types_in
 
 #: How much a word says about a tool, by where it is found.
@@ -31,7 +31,7 @@ class Fit:
 
     places: frozenset[int]  # of the words that are the tool's
     weight: int
-    held: Held  # what its calls have to give, and be about
+    held: CallLimits  # what its calls have to give, and be about
     asked_for: frozenset[str]  # words of fields that a question has to be about
 
 
@@ -68,7 +68,7 @@ class _Bound(NamedTuple):
 def fit_of(words: Sequence[str], telling: Collection[int], ground: Ground, tool: str) -> Fit | None:
     """None where no word of the theme is one of the tool's. `telling`: the places of words that say something
     alone."""
-    request = asked_of(ground, tool)
+    request = tool_in_world(ground, tool)
     bound = _bound(words, telling, request, ground)
     if not bound:
         return None
@@ -83,7 +83,7 @@ def fit_of(words: Sequence[str], telling: Collection[int], ground: Ground, tool:
     )
 
 
-def _held(bound: Sequence[_Bound], ground: Ground) -> Held:
+def _held(bound: Sequence[_Bound], ground: Ground) -> CallLimits:
     state = types_in(ground.state)
     records: dict[str, frozenset[str]] = {}
     arguments: dict[str, Json] = {}
@@ -103,10 +103,12 @@ def _held(bound: Sequence[_Bound], ground: Ground) -> Held:
                 of_kind = state.get(kind, {})
                 found = {id for id, each in of_kind.items() if str(each.get(link)) in found}
             records[kind] = records.get(kind, frozenset(of_kind)) & found
-    return Held(arguments, records)
+    return CallLimits(arguments, records)
 
 
-def _bound(words: Sequence[str], telling: Collection[int], asked: Asked, ground: Ground) -> list[_Bound]:
+def _bound(
+    words: Sequence[str], telling: Collection[int], asked: ToolInWorld, ground: Ground
+) -> list[_Bound]:
     """Each word once, by the surest of what it may be; no field is said to have two values."""
     found: list[_Bound] = []
     used_places: set[int] = set()
@@ -151,7 +153,7 @@ def _valued(words: Sequence[str], values: Collection[_Value], *, is_exact: bool)
                 yield _Bound(tuple(range(at, at + many)), weight, one, is_other)
 
 
-def _values(asked: Asked, ground: Ground) -> Iterator[_Value]:
+def _values(asked: ToolInWorld, ground: Ground) -> Iterator[_Value]:
     """Those that the call itself may give first; then those of the records that it picks."""
     for one in asked.fact.arguments:
         for value in one.values if one != asked.target else ():
@@ -173,7 +175,7 @@ def _is_word(field: FieldOutline) -> bool:
     return field.kind == "text" and not (field.values or field.is_moment or field.refers_to is not None)
 
 
-def _known(asked: Asked) -> list[_Known]:
+def _known(asked: ToolInWorld) -> list[_Known]:
     """First what the call is about, then other records that it names, then those to which they refer."""
     named = [asked.id_type(one) for one in asked.fact.arguments if one.is_scalar]
     own = [asked.own.name] if asked.own is not None and (asked.target is not None or asked.keys) else []
@@ -202,7 +204,7 @@ def _is_like(word: str, other: str) -> bool:
     return _is_form(word, other) or stem(singular(other)) in related(stem(singular(word)))
 
 
-def _by_name(at: int, word: str, asked: Asked) -> _Bound | None:
+def _by_name(at: int, word: str, asked: ToolInWorld) -> _Bound | None:
     """As the tool itself is called, or what it is about."""
     own = asked.own.noun if asked.own is not None else ""
     words = (*tokens(asked.fact.tool.name), asked.fact.name.verb, *own.split())
@@ -212,12 +214,12 @@ def _by_name(at: int, word: str, asked: Asked) -> _Bound | None:
     return None
 
 
-def _by_form(at: int, word: str, asked: Asked) -> _Bound | None:
+def _by_form(at: int, word: str, asked: ToolInWorld) -> _Bound | None:
     words = (*tokens(asked.fact.tool.name), asked.fact.name.verb)
     return _Bound((at,), _NAMED) if any(_is_form(word, one) for one in words) else None
 
 
-def _by_text(at: int, word: str, asked: Asked) -> _Bound | None:
+def _by_text(at: int, word: str, asked: ToolInWorld) -> _Bound | None:
     """By words used for those of its name; by what it is given; by what it shows; else by its description."""
     own = asked.own.noun if asked.own is not None else ""
     if any(_is_like(word, one) for one in (*tokens(asked.fact.tool.name), *own.split())):

@@ -12,8 +12,8 @@ from pipelines.core.english.stems import stem
 from pipelines.core.english.words import singular, tokens, word_set
 from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.outline import is_person
-from pipelines.core.worlds.rows.asked import NOTHING_HELD, Held, asked_of
 from pipelines.core.worlds.rows.theme_words import Fit, fit_of
+from pipelines.core.worlds.rows.tool_in_world import NO_LIMITS, CallLimits, tool_in_world
 from pipelines.core.worlds.shapes import OUTCOMES, Bucket, Outcome
 
 #: Words and phrases of a theme, and the outcomes that they ask for. Longer ones are looked for first.
@@ -77,10 +77,10 @@ class Steering:
     question: str | None = None  # where, what or when: asked about one thing
     fits: Mapping[str, Fit] = field(default_factory=dict)
 
-    def held(self, tool: str) -> Held:
+    def held(self, tool: str) -> CallLimits:
         """What calls of the tool have to give, and be about."""
         fit = self.fits.get(tool)
-        return fit.held if fit is not None else NOTHING_HELD
+        return fit.held if fit is not None else NO_LIMITS
 
     def wanted(self, tool: str) -> frozenset[str]:
         """Words of which a question has one, to be of the theme."""
@@ -113,7 +113,7 @@ def steering(ground: Ground, bucket: Bucket, usable: Collection[str]) -> Steerin
         )
     fits = _best(words, telling, ground, is_question=chosen == ("answered",))
     if question is not None:
-        fits = {name: fit for name, fit in fits.items() if asked_of(ground, name).target is not None}
+        fits = {name: fit for name, fit in fits.items() if tool_in_world(ground, name).target is not None}
     if not fits and (outcomes or several):  # “the desk is down” says how rows end, and about nothing else
         unread = _not_understood(theme, [words[at] for at in telling])
         return Steering(tuple(usable), chosen, several, (unread,))

@@ -12,9 +12,9 @@ from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Answer, Ground, called
 from pipelines.core.worlds.outline import field_from_schema
-from pipelines.core.worlds.rows.asked import Held, asked_of
 from pipelines.core.worlds.rows.calls import Candidate, candidates, further
 from pipelines.core.worlds.rows.phrases import label, said
+from pipelines.core.worlds.rows.tool_in_world import CallLimits, tool_in_world
 from pipelines.core.worlds.shapes import Outcome, ReferenceCall
 from pipelines.core.worlds.values.values import LONG_TEXTS, text_kind
 from pipelines.wire.names import Source
@@ -106,7 +106,7 @@ def _free_text(ground: Ground, tool: str) -> str | None:
     return next((one.name for one, kind in kinds if kind in LONG_TEXTS), None) if fact.name.reads() else None
 
 
-def trials(ground: Ground, tool: str, draw: Draw, now: str, held: Held) -> Iterator[Trial]:
+def trials(ground: Ground, tool: str, draw: Draw, now: str, held: CallLimits) -> Iterator[Trial]:
     """Each candidate call whose end says something; equal ones once. Where none goes through, some are looked
     for among other records."""
     seen: set[str] = set()
@@ -228,7 +228,7 @@ def found_by(ground: Ground, trial: Trial) -> Found | None:
     kind, id = trial.candidate.about or ("", "")
     records = ground.world.entities.get(kind, {})
     for tool in ground.toolset.tools if id in records else ():
-        request = asked_of(ground, tool.name)
+        request = tool_in_world(ground, tool.name)
         needed = [one for one in request.fact.arguments if one.is_required]
         if any(one.values or one.kind == "number" for one in needed):
             continue  # nobody calls a flat the one with three rooms

@@ -13,7 +13,6 @@ from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.outline import FieldOutline, field_from_schema, is_person
-from pipelines.core.worlds.rows.asked import Asked
 from pipelines.core.worlds.rows.calls import Candidate
 from pipelines.core.worlds.rows.phrases import (
     BEFORE_VALUES,
@@ -30,6 +29,7 @@ from pipelines.core.worlds.rows.phrases import (
     verb_of,
     when_asked,
 )
+from pipelines.core.worlds.rows.tool_in_world import ToolInWorld
 from pipelines.core.worlds.values.measures import MONEY, unit_of
 from pipelines.core.worlds.values.values import LONG_TEXTS, text_kind
 
@@ -80,7 +80,7 @@ class Writer:
     `who` says which record is meant where its id is not said: "with phone number 555-0101".
     """
 
-    asked: Asked
+    asked: ToolInWorld
     candidate: Candidate
     draw: Draw
     place: str

@@ -31,7 +31,7 @@ from pipelines.storage.database.paging import Page
 from pipelines.storage.evals.evals import matrix_of_batch
 from pipelines.storage.lists import batch_outcomes
 from pipelines.storage.lists.run_lists import agent_names, count_runs, dataset_names, run_page
-from pipelines.storage.lists.summaries import asked_of_tasks
+from pipelines.storage.lists.summaries import instructions_of_tasks
 from pipelines.storage.runs import model_exchanges
 from pipelines.storage.runs.batches import Batch, batches_of_org
 
@@ -272,7 +272,7 @@ def _tasks(
         connection, batch_id=batch_id, steadiness=steadiness, limit=TASKS, after_id=after_id
     )
     ids = [task.task_id for task in found.items]
-    instructions = asked_of_tasks(connection, ids)
+    instructions = instructions_of_tasks(connection, ids)
     repeats = batch_outcomes.repeats_of_tasks(connection, batch_id=batch_id, task_ids=ids)
     tasks = [
         {

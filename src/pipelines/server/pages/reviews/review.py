@@ -40,7 +40,7 @@ from pipelines.server.pages.visitor import Keeper, Reader, Writer, form_texts, r
 from pipelines.server.service.review_watch import ReviewWatch
 from pipelines.storage.agents.agents import agent_names
 from pipelines.storage.database.connection import Connection
-from pipelines.storage.lists.summaries import asked_of_runs
+from pipelines.storage.lists.summaries import instructions_of_runs
 
 router = APIRouter()
 MOST_AGENTS = 200
@@ -148,7 +148,7 @@ def _names_and_requests(
 ) -> tuple[dict[int, str], dict[int, str | None]]:
     """The names of the agents, and the user requests of the runs of the items."""
     run_ids = [item["run_id"] for item in items if item["scenario_id"] is None]
-    instructions = asked_of_runs(
+    instructions = instructions_of_runs(
         connection, org_id=org_id, run_ids=[id for id in run_ids if isinstance(id, int)]
     )
     texts = {run_id: of.user_instruction for run_id, of in instructions.items()}
