@@ -1,4 +1,4 @@
-"""docs/reference/simulator-question.md shows what a model is asked that answers a tool call, word for word."""
+"""docs/reference/simulator-question.md shows what a model that answers a tool call is sent, word for word."""
 
 import json
 from pathlib import Path

@@ -63,7 +63,7 @@ class ReplayedExample(NamedTuple):
 def replayed(example: JsonObject, under: PlannedSimulator, *, now: str | None = None) -> ReplayedExample:
     one: Any = example
     given, before = one.get("given", {}), one.get("before", [])
-    shown: JsonObject = {
+    outcome: JsonObject = {
         "tool": one["tool"],
         "arguments": one["arguments"],
         "given": given,
@@ -75,15 +75,15 @@ def replayed(example: JsonObject, under: PlannedSimulator, *, now: str | None = 
         "problem": None,
     }
     if (why := _not_callable([*before, one], under)) is not None:
-        return ReplayedExample(shown | {"problem": why})
+        return ReplayedExample(outcome | {"problem": why})
     ledger = Ledger(_world_with(under.world, given))
     try:
-        reply = _answer(one, before, under, ledger, str(shown["now"]))
+        reply = _answer(one, before, under, ledger, str(outcome["now"]))
     except (SimulationFailed, ValueError) as failed:
-        return ReplayedExample(shown | {"problem": f"the call cannot be made: {failed}"})
+        return ReplayedExample(outcome | {"problem": f"the call cannot be made: {failed}"})
     wrong = "; ".join(_differences(one, reply, ledger))
     answered: JsonObject = {"status": reply.status, "body": _short(reply.response), "problem": wrong or None}
-    return ReplayedExample(shown | answered, reply, ledger)
+    return ReplayedExample(outcome | answered, reply, ledger)
 
 
 def example_problems(examples: Sequence[JsonObject]) -> list[str]:

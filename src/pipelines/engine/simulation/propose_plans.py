@@ -70,7 +70,7 @@ class _PlanWork(NamedTuple):
 
     around: TrialSetting
     present: PlannedSimulator
-    wanted: tuple[str, ...]
+    tools: tuple[str, ...]
     left_out: tuple[str, ...]
     splits: Mapping[str, CallSplit]  # of tools with recorded calls
     outcomes: Outcomes  # with the plans that the tools have
@@ -93,14 +93,14 @@ class _WrittenPlan(NamedTuple):
 async def propose_plans(platform: Platform, org_id: int, agent_id: int, body: JsonObject) -> AuthorJob:
     """Asks for plans of the tools that are named, or of those whose plan is a guess or does not explain what
     was recorded. Nothing is stored but the answer of the job, and nothing is applied."""
-    asked = await platform.plan_readers.run(partial(_read_request, body), owner=org_id)
+    request = await platform.plan_readers.run(partial(_read_request, body), owner=org_id)
     agent = await find_agent(platform, org_id, agent_id)
     named = await models_named_for(platform, agent, None)
     platform.models.needed(Purpose.AUTHOR, named)
-    seed = await seed_of_task(platform, org_id, asked.task_id) if asked.task_id is not None else None
-    _refuse_unknown(asked.tools, agent)
+    seed = await seed_of_task(platform, org_id, request.task_id) if request.task_id is not None else None
+    _refuse_unknown(request.tools, agent)
     asker = Asker(org_id=org_id, subject=subject_of(agent_id), named=named)
-    work = partial(_propose, platform, asker, agent, seed, asked)
+    work = partial(_propose, platform, asker, agent, seed, request)
     return await start_job(platform, org_id, subject_of(agent_id), work)
 
 
@@ -139,10 +139,10 @@ def _read_request(body: JsonObject) -> _PlanRequest:
     task_id = fields.id("task_id", "a task") if fields.has("task_id") else None
     tools = fields.texts("tools") if fields.has("tools") else ()
     recording = None
-    told = body.get("recording")
-    if told is not None:
-        state = told.get("state", {}) if isinstance(told, dict) else None
-        tasks = told.get("tasks") if isinstance(told, dict) else None
+    recording_body = body.get("recording")
+    if recording_body is not None:
+        state = recording_body.get("state", {}) if isinstance(recording_body, dict) else None
+        tasks = recording_body.get("tasks") if isinstance(recording_body, dict) else None
         if not isinstance(state, dict) or not isinstance(tasks, list):
             fields.refuse("recording", "must be {state, tasks}: state.json and the lines of calls.jsonl")
         else:
@@ -182,19 +182,19 @@ async def _propose(
     asker: Asker,
     agent: Agent,
     seed: Seed | None,
-    asked: _PlanRequest,
+    request: _PlanRequest,
     progress: Progress,
 ) -> JsonObject:
-    work = await platform.plan_readers.run(partial(_prepare, agent, seed, asked), owner=asker.org_id)
+    work = await platform.plan_readers.run(partial(_prepare, agent, seed, request), owner=asker.org_id)
     conversation = work.conversation
     written: dict[str, _WrittenPlan] = {}
     for turn in conversation.turns:
-        await progress(len(written), len(work.wanted))
+        await progress(len(written), len(work.tools))
         kept = {name: one.best.plan.steps for name, one in written.items() if not one.best.trial.problems}
         some = await _write_plans(platform, asker, work.around, conversation, turn.tools, kept)
         conversation = conversation.after([one.best.plan for one in some.values()])
         written |= some
-    await progress(len(written), len(work.wanted))
+    await progress(len(written), len(work.tools))
     shown = await platform.plan_readers.run(partial(_proposals, work, written), owner=asker.org_id)
     return shown.as_json()
 
@@ -211,7 +211,7 @@ async def _write_plans(
     question = conversation.question()
     first = await _ask_and_try(platform, asker, around, question, tools, kept)
     best = {name: _WrittenPlan(one, 1) for name, one in first.items()}
-    wrong = {name: one.trial.told for name, one in first.items() if not one.trial.is_done}
+    wrong = {name: one.trial.complaints for name, one in first.items() if not one.trial.is_done}
     if not wrong:
         return best
     answer = next(iter(first.values())).answer.data
@@ -241,8 +241,8 @@ async def _ask_and_try(
     return {name: _Try(plans[name], tried[name], answer) for name in tools}
 
 
-def _plan_context(agent: Agent, seed: Seed | None, asked: _PlanRequest) -> TrialSetting:
-    recording = asked.recording
+def _plan_context(agent: Agent, seed: Seed | None, request: _PlanRequest) -> TrialSetting:
+    recording = request.recording
     state: JsonObject = {}
     if seed is not None:
         state = seed.initial_state
@@ -253,7 +253,7 @@ def _plan_context(agent: Agent, seed: Seed | None, asked: _PlanRequest) -> Trial
         tools=agent.definition.tools,
         ledger_schema=agent.definition.ledger_schema,
         world=World.from_initial_state(state),
-        behavior=asked.behavior or (seed.behavior_instructions if seed is not None else None),
+        behavior=request.behavior or (seed.behavior_instructions if seed is not None else None),
         reading_limit=partial(has_time, MOST_READING_S),
         clock=time.perf_counter,
         rules=active_rules(agent.definition.rules, seed.rules if seed is not None else ()),
@@ -262,19 +262,19 @@ def _plan_context(agent: Agent, seed: Seed | None, asked: _PlanRequest) -> Trial
     )
 
 
-def _prepare(agent: Agent, seed: Seed | None, asked: _PlanRequest) -> _PlanWork:
+def _prepare(agent: Agent, seed: Seed | None, request: _PlanRequest) -> _PlanWork:
     """Beside the loop: a recording may have many megabytes of state, and reading plans takes its time."""
-    around = _plan_context(agent, seed, asked)
+    around = _plan_context(agent, seed, request)
     present = around.simulator()
-    splits = around.splits(asked.tools or present.tools)
+    splits = around.splits(request.tools or present.tools)
     outcomes = recorded_outcomes(around, splits)
-    wanted = in_order_of_types(asked.tools or _tools_without_good_plan(present, outcomes), present)
-    some = wanted[:MOST_TOOLS]
+    tools = in_order_of_types(request.tools or _tools_without_good_plan(present, outcomes), present)
+    some = tools[:MOST_TOOLS]
     return _PlanWork(
         around=around,
         present=present,
-        wanted=tuple(some),
-        left_out=tuple(wanted[MOST_TOOLS:]),
+        tools=tuple(some),
+        left_out=tuple(tools[MOST_TOOLS:]),
         splits=splits,
         outcomes=outcomes,
         conversation=start_conversation(some, present, partial(_examples, around, splits), now=around.now),

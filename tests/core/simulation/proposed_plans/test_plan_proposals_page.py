@@ -54,7 +54,7 @@ def test_the_page_shows_the_instructions_and_all_data() -> None:
     question = talk.question()
     keeps = answer_of(settle=[{"return": "null"}])
     trial = try_plans(answered_plans(keeps), AROUND, kept={})["settle"]
-    again = talk.again(question, keeps, {"settle": trial.told})
+    again = talk.again(question, keeps, {"settle": trial.complaints})
     data = [*parts_of(question), *parts_of(again)]
     check_page(PAGE, [instructions(), *map(written, data)])
 

@@ -42,14 +42,14 @@ class RecordedExample:
     flags: tuple[str, ...] = ()  # that were raised before it
 
     def as_json(self) -> JsonObject:
-        told: JsonObject = {
+        body: JsonObject = {
             "arguments": self.call.arguments,
             "status": "error" if self.call.is_error else "ok",
             "response": self.call.response,
             "before": {kind: {**records} for kind, records in self.before.items()},
             "changes": [update.as_json() for update in self.call.updates],
         }
-        return told | ({"flags": [*self.flags]} if self.flags else {})
+        return body | ({"flags": [*self.flags]} if self.flags else {})
 
 
 class CallSplit(NamedTuple):

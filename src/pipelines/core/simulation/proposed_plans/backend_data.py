@@ -64,18 +64,18 @@ def setting_of(asked: Sequence[str], around: PlannedSimulator, now: str | None) 
 
 
 def _overviews(asked: Sequence[str], around: PlannedSimulator) -> Iterator[JsonObject]:
-    left = LONGEST_OVERVIEW
+    room = LONGEST_OVERVIEW
     for name in around.tools:
         whole: JsonObject = {"name": name}
-        if left > 0:
+        if room > 0:
             whole = _overview(name, around, is_asked=name in asked)
-        left -= len(dumps(whole))
+        room -= len(dumps(whole))
         yield whole
 
 
 def _overview(name: str, around: PlannedSimulator, *, is_asked: bool) -> JsonObject:
     tool, nouns = around.tools[name], around.vocabulary.tools[name]
-    told: JsonObject = {
+    overview: JsonObject = {
         "name": name,
         "description": tool.description[:LONGEST_DESCRIPTION],
         "arguments": [f"{one} (required)" if one in nouns.required else one for one in nouns.arguments],
@@ -83,19 +83,19 @@ def _overview(name: str, around: PlannedSimulator, *, is_asked: bool) -> JsonObj
     }
     found = around.plan_of(name)
     if is_asked or found.plan is None or found.is_guess:
-        return told
-    return told | {"does": words_of_plan(found.plan.body)[:LONGEST_PLAN]}
+        return overview
+    return overview | {"does": words_of_plan(found.plan.body)[:LONGEST_PLAN]}
 
 
 def _world(around: PlannedSimulator) -> JsonObject:
-    told: JsonObject = {}
-    left = LONGEST_WORLD
+    types: JsonObject = {}
+    room = LONGEST_WORLD
     for name in around.vocabulary.kinds:
         whole = type_context(around, name)
         size = len(dumps(whole))
-        told[name] = whole if size <= left else {"count": whole["count"]}
-        left -= size if size <= left else 0
-    return told
+        types[name] = whole if size <= room else {"count": whole["count"]}
+        room -= size if size <= room else 0
+    return types
 
 
 def turns_of(tools: Sequence[str], around: PlannedSimulator, examples: Examples) -> Iterator[Turn]:
@@ -119,21 +119,21 @@ def _turn(names: Sequence[str], parts: Sequence[str]) -> Turn:
 
 def _tool(name: str, around: PlannedSimulator, examples: ExampleCalls) -> JsonObject:
     found = around.plan_of(name)
-    shown: list[tuple[RecordedExample, JsonObject]] = []
-    left = LONGEST_EXAMPLES
+    calls: list[tuple[RecordedExample, JsonObject]] = []
+    room = LONGEST_EXAMPLES
     for one in examples.shown:
         body = _fitting(one)
         size = len(dumps(body))
-        if size <= left:
-            shown.append((one, body))
-            left -= size
-    shown.sort(key=lambda pair: pair[0].key)
+        if size <= room:
+            calls.append((one, body))
+            room -= size
+    calls.sort(key=lambda pair: pair[0].key)
     return {
         "tool": tool_as_json(around.tools[name]),
         "present_plan": found.plan.as_json() if found.plan is not None else None,
         "is_guess": found.plan is None or found.is_guess,
         "not_clear": [*found.notes],
-        "recorded_calls": [body for _, body in shown],
+        "recorded_calls": [body for _, body in calls],
         "calls_recorded": examples.recorded,
     }
 

@@ -59,8 +59,8 @@ class AnsweredPlan:
         )
 
     def as_json(self) -> JsonObject:
-        told: JsonObject = {"tool": self.tool, "why": self.why, "steps": self.steps}
-        return told | ({"examples": [*self.examples]} if self.examples else {})
+        body: JsonObject = {"tool": self.tool, "why": self.why, "steps": self.steps}
+        return body | ({"examples": [*self.examples]} if self.examples else {})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,15 +84,15 @@ class Conversation:
 
     def after(self, plans: Sequence[AnsweredPlan]) -> "Conversation":
         """With the plans that were taken of an answer."""
-        told = dumps({"plans": [one.as_json() for one in plans]}).decode()
-        return replace(self, answered=(*self.answered, told))
+        answer = dumps({"plans": [one.as_json() for one in plans]}).decode()
+        return replace(self, answered=(*self.answered, answer))
 
     def again(
         self, question: ModelQuestion, answer: JsonObject, wrong: Mapping[str, list[str]]
     ) -> ModelQuestion:
         """The same question with its answer and what is wrong with the plans of some tools."""
-        problems: JsonObject = {tool: [*told] for tool, told in wrong.items()}
-        asked = (
+        problems: JsonObject = {tool: [*reasons] for tool, reasons in wrong.items()}
+        request = (
             "The program has tried these plans. The data say what came out otherwise. Write the plans of"
             f" these tools again, and no others.\n{fenced(self.word, as_data(problems))}"
         )
@@ -101,29 +101,31 @@ class Conversation:
             messages=(
                 *question.messages,
                 _message("assistant", dumps(answer).decode()),
-                _message("user", asked),
+                _message("user", request),
             ),
             schema=plan_schema([*wrong]),
         )
 
     def _earlier(self) -> Iterator[ModelMessage]:
         """The turns before. Where they are too long, the data of the oldest are left out. Plans stay."""
-        left = LONGEST_EARLIER - sum(map(len, self.answered))
+        room = LONGEST_EARLIER - sum(map(len, self.answered))
         whole: list[bool] = []
         for turn in reversed(self.turns[: len(self.answered)]):
-            left -= len(turn.data)
-            whole.append(left >= 0)
+            room -= len(turn.data)
+            whole.append(room >= 0)
         for at, is_whole in enumerate(reversed(whole)):
             yield _message("user", self._asks(at, is_whole=is_whole))
             yield _message("assistant", self.answered[at])
 
     def _asks(self, at: int, *, is_whole: bool) -> str:
         turn = self.turns[at]
-        said = f"Write the plans of {', '.join(turn.tools)}."
+        request = f"Write the plans of {', '.join(turn.tools)}."
         if at == 0:
-            said += f" This is the backend:\n{fenced(self.word, self.setting)}\nThese are the tools to write:"
+            request += (
+                f" This is the backend:\n{fenced(self.word, self.setting)}\nThese are the tools to write:"
+            )
         data = turn.data if is_whole else as_data({"left_out": "to save room"})
-        return f"{said}\n{fenced(self.word, data)}"
+        return f"{request}\n{fenced(self.word, data)}"
 
 
 def start_conversation(

@@ -82,7 +82,7 @@ class PlanTrial:
         return not self.problems and not self.differences
 
     @property
-    def told(self) -> list[str]:
+    def complaints(self) -> list[str]:
         """What goes back to the model."""
         return [*(problem.said() for problem in self.problems), *self.differences]
 
@@ -101,14 +101,14 @@ def try_plans(
     steps = {**kept, **{name: plan.steps for name, plan in readable.items()}}
     splits = around.splits(readable)
     outcomes = recorded_outcomes(around, splits, steps)
-    under = around.simulator(steps)
+    context = around.simulator(steps)
     tried = {name: PlanTrial(problems=tuple(found)) for name, found in problems.items() if found}
     for name, plan in readable.items():
-        examples = [replayed(one, under, now=around.now) for one in plan.examples]
+        examples = [replayed(one, context, now=around.now) for one in plan.examples]
         tried[name] = (
             _by_recording(splits[name], outcomes[name], examples)
             if name in splits
-            else _by_examples(name, examples, under, around.ledger_schema)
+            else _by_examples(name, examples, context, around.ledger_schema)
         )
     return tried
 
@@ -124,9 +124,9 @@ def recorded_outcomes(
         recording, lambda world: around.simulator(plans, world), clock=around.clock, only=frozenset(tools)
     )
     found: dict[str, dict[CallKey, CallOutcome]] = {name: {} for name in tools}
-    left = {name: iter([key for key, _ in calls_of(recording, name)]) for name in tools}
+    keys = {name: iter([key for key, _ in calls_of(recording, name)]) for name in tools}
     for outcome in report.outcomes:
-        found[outcome.tool][next(left[outcome.tool])] = outcome
+        found[outcome.tool][next(keys[outcome.tool])] = outcome
     return found
 
 
@@ -149,9 +149,9 @@ def _by_recording(
     shown = {key: outcomes[key] for key in sorted(split.shown)}
     right = sum(one.is_right for one in shown.values())
     wrong = [one for one in shown.values() if not one.is_right]
-    told = (f"{right} of {len(shown)} recorded calls come out as recorded",) if wrong else ()
+    summary = (f"{right} of {len(shown)} recorded calls come out as recorded",) if wrong else ()
     return PlanTrial(
-        differences=(*told, *map(mismatch_text, wrong[:MOST_TOLD])),
+        differences=(*summary, *map(mismatch_text, wrong[:MOST_TOLD])),
         examples=tuple(one.shown for one in examples),
         outcomes=outcomes,
         right=right,
@@ -168,21 +168,21 @@ def mismatch_text(outcome: CallOutcome) -> str:
 
 
 def _by_examples(
-    name: str, examples: Sequence[ReplayedExample], under: PlannedSimulator, schema: LedgerSchema | None
+    name: str, examples: Sequence[ReplayedExample], context: PlannedSimulator, schema: LedgerSchema | None
 ) -> PlanTrial:
     shown = tuple(one.shown for one in examples)
-    told = [*example_problems(shown)]
+    messages = [*example_problems(shown)]
     for at, one in enumerate(examples, 1):
-        told += [f"example {at}: {wrong}" for wrong in _reply_problems(name, one, under, schema)]
+        messages += [f"example {at}: {wrong}" for wrong in _reply_problems(name, one, context, schema)]
     return PlanTrial(
-        problems=tuple(Problem(path="/examples", message=message) for message in told[:MOST_TOLD]),
+        problems=tuple(Problem(path="/examples", message=message) for message in messages[:MOST_TOLD]),
         examples=shown,
         right=sum(one["problem"] is None for one in shown),
     )
 
 
 def _reply_problems(
-    name: str, example: ReplayedExample, under: PlannedSimulator, schema: LedgerSchema | None
+    name: str, example: ReplayedExample, context: PlannedSimulator, schema: LedgerSchema | None
 ) -> list[str]:
     """Why the reply of a call that succeeded would be refused in a run."""
     reply, before = example.reply, example.before
@@ -190,6 +190,6 @@ def _reply_problems(
         return []
     after = before.draft()
     after.apply(reply.updates)
-    wrong = [*under.tools[name].response_problems(reply.response), *update_check(reply.updates, schema)]
+    wrong = [*context.tools[name].response_problems(reply.response), *update_check(reply.updates, schema)]
     wrong += contradictions(reply.response, after, reply.computed, reply.updates)
     return [one.said() for one in wrong]
