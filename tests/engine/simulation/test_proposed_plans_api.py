@@ -234,6 +234,21 @@ async def test_guesses_are_those_of_the_world_that_is_given(house: House, org: O
     assert plans["items"][0]["is_guess"], "without a world it is a guess"
 
 
+async def test_where_tasks_have_states_of_their_own_the_model_is_told_of_every_type(
+    house: House, org: Org
+) -> None:
+    model = let_answer(house, writing(answer_of(run_close=SHUTS)), purpose=Purpose.AUTHOR)
+    agent, _ = await made(org)
+    tasks = [
+        {"task": "t-1", "state": {"order": ORDERS["order"]}, "calls": [shut("1")]},
+        {"task": "t-2", "state": {"ticket": {"k-1": {"open": True}}}, "calls": []},
+    ]
+    (item,) = (await proposed(org, agent, recording={"state": {}, "tasks": tasks}))["items"]
+    setting, _ = parts_of(model.asked[0])
+    assert {"order", "ticket"} <= setting["world"].keys()
+    assert item["choice"] == "proposed"
+
+
 async def test_accepting_makes_a_version_whose_runs_have_the_plan(house: House, org: Org) -> None:
     agent, task_id = await made(org)
     path = f"/api/agents/{agent['id']}/plans/accept"

@@ -247,8 +247,7 @@ def _plan_context(agent: Agent, seed: Seed | None, request: _PlanRequest) -> Tri
     if seed is not None:
         state = seed.initial_state
     elif recording is not None:
-        first = next((task.state for task in recording.tasks if task.state is not None), None)
-        state = recording.state or first or {}
+        state = _state_with_all_types(recording)
     return TrialSetting(
         tools=agent.definition.tools,
         ledger_schema=agent.definition.ledger_schema,
@@ -260,6 +259,14 @@ def _plan_context(agent: Agent, seed: Seed | None, request: _PlanRequest) -> Tri
         recording=recording,
         now=seed.now if seed is not None else None,
     )
+
+
+def _state_with_all_types(recording: Recording) -> JsonObject:
+    """Where tasks have a state of their own, each type as it is in the first task that has it."""
+    state = {**recording.state}
+    for task in recording.tasks:
+        state = {**(task.state or {}), **state}
+    return state
 
 
 def _prepare(agent: Agent, seed: Seed | None, request: _PlanRequest) -> _PlanWork:

@@ -133,7 +133,6 @@ def _records(call: RecordedCall, ledger: Ledger) -> dict[str, dict[str, Attribut
     changed = [(one.entity_type, one.id) for one in call.updates if not isinstance(one, SetFlag)]
     named = [*changed, *_with_ids(_scalars(call.arguments), types, ledger, is_loose=True)]
     named += _with_ids((one for one in _scalars(call.response) if isinstance(one, str)), types, ledger)
-    named += _singles(types, ledger)
     linked = [
         one
         for kind, id in islice(dict.fromkeys(named), MOST_RECORDS)
@@ -142,7 +141,7 @@ def _records(call: RecordedCall, ledger: Ledger) -> dict[str, dict[str, Attribut
     ]
     found: dict[str, dict[str, Attributes]] = {}
     count = 0
-    for kind, id in dict.fromkeys([*named, *linked]):
+    for kind, id in dict.fromkeys([*named, *_singles(types, ledger), *linked]):
         attrs = ledger.get(kind, id)
         if attrs is not None and count < MOST_RECORDS:
             found.setdefault(kind, {})[id] = attrs

@@ -38,29 +38,39 @@ A plan is a list of steps, each an object with exactly one verb:
 - {{"find": {{"as": "order", "in": "order", "id": "args.order_id"}}}} binds a record; without one the call \
 fails with 404. `where` is an expression in which the name after `as` stands for the candidate; `all: \
 true` binds a list, with `sort` (a field, -field for the other way round) and `limit`; `optional: true` \
-binds null; `else` is a FAILURE. `in` may be a type, or an expression for a part of a record, such as \
-user.gift_cards.
+binds null; `else` is a FAILURE. `in` is a type, or a list or mapping inside a bound record, such as \
+user.gift_cards: then `id` is its key. A single record is found by its id in quotes: "id": "'self'". An id \
+is found in other spellings, too, except with `exact`: true.
 - {{"require": "order.status == 'pending'", "else": FAILURE}} goes on only if it holds.
 - {{"let": {{"total": "EXPRESSION"}}}} names values.
-- {{"set": {{"order.status": "'cancelled'"}}}} changes a record. {{"unset": "order.note"}} takes an \
-attribute away.
-- {{"append": {{"order.notes": "args.text"}}}} adds at the end of a list.
+- {{"set": {{"order.status": "'cancelled'"}}}} changes a record, at any depth. A path may have computed \
+keys: {{"set": {{"order.lines[str(order.next)]": {{"status": "'open'"}}}}}}. {{"unset": \
+"order.note"}} takes an attribute away.
+- {{"append": {{"order.notes": "args.text"}}}} adds at the end of a list. To take something out of one, \
+set the list anew: {{"set": {{"order.tags": "[tag for tag in order.tags if tag != args.tag]"}}}}.
 - {{"add": {{"in": "refund", "as": "refund", "attrs": {{"order_id": "order.id", "amount": \
 "order.total"}}}}}} makes a record; its id follows the pattern of its type, or is the value of `id`.
-- {{"remove": "order"}} removes a record. {{"flag": "'name'"}} and {{"unflag": "'name'"}} set and clear a \
-flag.
+- {{"remove": "order"}} removes a record, or the part of a record that a name is bound to. {{"flag": \
+"'name'"}} and {{"unflag": "'name'"}} set and clear a flag.
 - {{"for": "line", "in": "order.items", "do": [steps]}}; {{"if": "EXPRESSION", "then": [steps], "else": \
 [steps]}}
 - {{"fail": FAILURE}} ends the call with an error; {{"return": VALUE, "status": 200}} ends it with a reply.
-FAILURE is {{"status": 409, "error": "already_shipped", "message": "Order {{order.id}} has shipped"}}.
+FAILURE is {{"status": 409, "error": "already_shipped", "message": "Order {{order.id}} has shipped"}}, or \
+{{"status": 409, "body": VALUE}} where the reply has another shape.
 A VALUE that is text is an expression, so literal text has quotes of its own: "'cancelled'". Mappings \
-and lists hold values; "...": EXPRESSION spreads an object into a mapping.
-A call that fails changes nothing, whatever steps came before.
+and lists hold values. In a mapping, "[EXPRESSION]" is a computed key, and "...": EXPRESSION adds all \
+entries of an object.
+A call that fails changes nothing, whatever steps came before. A name that is bound to a record shows the \
+changes made meanwhile. `let` gives an existing name a new value, also inside `for` and `if`.
 
 Expressions are a small part of Python's: literals, fields by dots, + - * / // %, comparisons, in, and, \
-or, not, `a if condition else b`, comprehensions, f'…'. true, false and null are written so. There are no \
-methods and no lambdas, only the functions below. `args` is the call's arguments, `today` and `now` are \
-text. A field that is not there equals null; in arithmetic it is an error, so use default(x, 0).
+or, not, `a if condition else b`, comprehensions, [*list, x], {{**mapping, 'key': x}}, f'…'. true, false and \
+null are written so. There are no methods and no lambdas, only the functions below. `args` is the call's \
+arguments, `today` and `now` are text. A dot always reads a field, and record['MA(5)'] one with another \
+name; items(record.items) are its pairs. `order.id` is the field `id`, or else the key of the record. \
+Keys of mappings are text. A field that is not there equals null and is left out of mappings; in \
+arithmetic it is an error, so use default(x, 0). Numbers are exact; `/` and float() give one with a \
+point: 6 / 3 is 2.0.
 
 Functions:
 {functions}
