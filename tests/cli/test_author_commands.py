@@ -126,7 +126,7 @@ def test_with_a_recording_a_table_at_the_end_says_what_each_plan_is_worth(
         [cell.strip() for cell in line[2:].split("  ") if cell.strip()] for line in lines[head : head + 3]
     ]
     assert rows == [
-        ["tool", "measured with", "before", "after", "better plan"],
+        ["tool", "measured with", "before", "after", "suggested"],
         ["run_close", "2 held-out calls", "0 %", "100 %", "proposed"],
         ["run_seal", "0 examples of the model", "–", "not usable", "current"],
     ]

@@ -201,6 +201,7 @@ def test_a_recording_is_uploaded_and_the_table_selects_what_is_better(api: Api, 
     agent = api.agent(
         "http://127.0.0.1:9", tools_schema=[UNCLEAR, tool("run_seal", "Runs it.", ORDER_ID, ["order_id"])]
     )
+    dataset = api.dataset({"user": "Close it.", "state": {}}, agent_id=agent["id"])
     page = f"/agents/{agent['id']}/proposals"
     assert "Recorded calls" in words(visitor.text(page))
     orders = {str(number): {"status": "pending"} for number in range(6)}
@@ -209,7 +210,7 @@ def test_a_recording_is_uploaded_and_the_table_selects_what_is_better(api: Api, 
         "calls": ("calls.jsonl", json.dumps({"task": "t-1", "calls": calls}) + "\n\n"),
         "state": ("state.json", json.dumps({"order": orders})),
     }
-    place = asked(visitor, agent, {}, files)
+    place = asked(visitor, agent, {"task": dataset["task_ids"][0]}, files)  # of no use with a recording
     shown = visitor.text(place)
     row = words(shown)[words(shown).index("What the plans are worth") :]
     assert "run_close 2 held-out calls 0 % 100 % ✓ proposed 1 call" in row
@@ -244,15 +245,18 @@ def test_plans_that_take_long_are_shown_with_their_progress(api: Api, visitor: S
 
 
 def test_a_viewer_sees_them_and_decides_nothing(api: Api) -> None:
-    _, dataset = made(api)
+    agent, dataset = made(api)
     with signed_in(api, as_viewer(api)) as viewer:
         page = viewer.text(f"/datasets/{dataset['id']}/rules")
         assert "Ask the model" not in page
         assert viewer.post(f"/datasets/{dataset['id']}/rules").status_code == 403
+        proposals = f"/agents/{agent['id']}/proposals"
+        assert "Ask the model" not in viewer.text(proposals)
+        assert viewer.post(proposals, {"tool": "run_close"}).status_code == 403
 
 
 @pytest.mark.slow
-def test_both_pages_hold_what_a_reader_needs(api: Api, browser: Browser) -> None:
+def test_the_pages_hold_what_a_reader_needs(api: Api, browser: Browser) -> None:
     agent, dataset = made(api)
     api.post(f"/api/datasets/{dataset['id']}/rules/propose", {}, 202)
     with person(browser, api) as reader:
@@ -260,3 +264,5 @@ def test_both_pages_hold_what_a_reader_needs(api: Api, browser: Browser) -> None
         page = reader.opens(f"/agents/{agent['id']}/tools?tool=run_close")
         page.get_by_role("button", name="Ask a model to propose a plan").click()
         page.get_by_role("button", name="Accept the selected plans").wait_for()
+        check_page(reader, page.url.removeprefix(api.url).partition("?")[0], "plans")
+        check_page(reader, f"/agents/{agent['id']}/proposals", "plans-by-a-model")

@@ -55,8 +55,8 @@ def plan(
     accept: Annotated[
         str | None,
         typer.Option(
-            help="With --write: save plans as a new version of the agent: `all` that are better than the"
-            " current ones, or those of tools by name, as in get_order,find_user."
+            help="With --write: save plans as a new version of the agent: `all` that are suggested, or those"
+            " of tools by name, as in get_order,find_user."
         ),
     ] = None,
     as_json: Json = False,

@@ -26,7 +26,7 @@ _BASIS = {
     "shown": ("call that the model saw", "calls that the model saw"),
     "examples": ("example of the model", "examples of the model"),
 }
-_HEADS = ("tool", "measured with", "before", "after", "better plan")
+_HEADS = ("tool", "measured with", "before", "after", "suggested")
 
 
 def write_plans(
@@ -81,17 +81,17 @@ def _request_body(seed: Seed | None, behavior: str | None, recording: Path | Non
 
 
 def _chosen_plans(found: Sequence[Any], accept: str) -> dict[str, Json]:
-    """Of `all`, those for which the figures speak; of names, what the caller says."""
+    """Of `all`, those that the server suggests; of names, what the caller says."""
     usable = {item["tool"]: item["plan"] for item in found if item["is_usable"]}
     if accept.strip() == ALL:
-        better = {item["tool"] for item in found if item["choice"] == "proposed"}
-        return {name: plan for name, plan in usable.items() if name in better}
+        suggested = {item["tool"] for item in found if item["choice"] == "proposed"}
+        return {name: plan for name, plan in usable.items() if name in suggested}
     named = [one.strip() for one in accept.split(",")]
     unknown = sorted({one or "an empty name" for one in named} - usable.keys())
     if unknown:
         stop(
             f"--accept: there is no usable plan for {', '.join(unknown)}; there is one for"
-            f" {', '.join(usable) or 'no tool'}, and `{ALL}` accepts every plan that is better"
+            f" {', '.join(usable) or 'no tool'}, and `{ALL}` accepts every proposed plan that is suggested"
         )
     return {name: usable[name] for name in named}
 
@@ -150,6 +150,6 @@ def _ending(
     if version is not None:
         return [*lines, f"accepted: {', '.join(accepted)}; the agent is at version {version} now"]
     if accept is not None:
-        return [*lines, "nothing is saved: no proposed plan is better than the current one"]
-    lines.append("nothing is saved: --accept all saves every proposed plan that is better,")
+        return [*lines, "nothing is saved: no proposed plan is suggested"]
+    lines.append("nothing is saved: --accept all saves every proposed plan that is suggested,")
     return [*lines, "--accept NAME,NAME the plans of these tools, as a new version of the agent"]

@@ -1,5 +1,5 @@
 """A proposed plan as a person sees it: with the plan that the tool has now, what it was measured by, and
-which of the two the figures speak for.
+which of the two is suggested.
 """
 
 from collections.abc import Mapping, Sequence
@@ -56,7 +56,7 @@ class ProposedPlan(Record):
     why: str
     rounds: Annotated[int, "answers of the model: 2 where the first was sent back"]
     is_usable: bool
-    choice: Annotated[Choice, "which plan the figures speak for"]
+    choice: Annotated[Choice, "which plan Odyssey suggests"]
     measured: MeasuredPlan
     not_explained: Annotated[
         tuple[str, ...], "recorded calls that the proposed plan answers otherwise; the first 20"
@@ -141,8 +141,8 @@ def _right(keys: Sequence[CallKey], outcomes: Mapping[CallKey, CallOutcome]) -> 
 
 
 def _choice(measured: MeasuredPlan, trial: PlanTrial, present: PresentPlan) -> Choice:
-    """Recorded calls decide; where both plans explain as many, all of them do. Without a recording, nothing
-    speaks for a guess, and a model was asked because there is no better plan."""
+    """Held-out calls decide; where both plans explain as many of them, all recorded calls do. Without a
+    recording no figure decides: a model was asked because nothing speaks for the current plan."""
     if measured.after is None:
         return Choice.CURRENT
     if measured.basis is Basis.EXAMPLES:

@@ -98,9 +98,10 @@ async def _request_body(request: Request, form: FormData) -> JsonObject:
     body: JsonObject = {}
     if tools := [str(one) for one in form.getlist("tool")]:
         body["tools"] = [*tools]
-    if (task := number_in(str(form.get("task", "")))) is not None:
-        body["task_id"] = task
+    task = number_in(str(form.get("task", "")))
     calls, state = await _file_text(form, "calls"), await _file_text(form, "state")
+    if task is not None and not calls:
+        body["task_id"] = task
     if calls:
         lines = ",".join(line for line in calls.splitlines() if line.strip())
         body["recording"] = {
