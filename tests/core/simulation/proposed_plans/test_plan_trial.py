@@ -112,6 +112,12 @@ def test_a_plan_that_breaks_on_a_recorded_call_says_where() -> None:
     assert "it cannot be answered: " in trial.differences[1]
 
 
+def test_an_example_of_another_tool_shows_nothing_of_this_one() -> None:
+    other = {"tool": "get_order", "arguments": {"order_id": "1"}, "outcome": "allowed"}
+    trial = tried(plan(examples=[ALLOWED, other]), setting())
+    assert [one.message for one in trial.problems] == ["example 2: it is a call of get_order, not of settle"]
+
+
 def test_the_better_of_two_tries_is_the_one_that_explains_more() -> None:
     some = [settled("1"), settled("2", "late"), settled("3", "late")]
     around = setting(some)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from pipelines.core.ledger.ledger import Attributes, Ledger, SetFlag, World
 from pipelines.core.simulation.fidelity.fidelity import apply_what_fits, numbered_calls
+from pipelines.core.simulation.fidelity.likeness import leaves
 from pipelines.core.simulation.fidelity.recording import RecordedCall, RecordedTask, Recording
 from pipelines.core.simulation.fidelity.variety import fingerprint, most_varied, outcome_of
 from pipelines.core.text.json_text import Json, JsonObject
@@ -169,12 +170,7 @@ def _singles(types: Sequence[str], ledger: Ledger) -> Iterator[EntityKey]:
 
 
 def _scalars(value: Json) -> Iterator[str | int]:
-    if isinstance(value, dict):
-        for key, part in value.items():
-            yield key  # an id is often a key
-            yield from _scalars(part)
-    elif isinstance(value, list):
-        for part in value:
-            yield from _scalars(part)
-    elif isinstance(value, str | int) and not isinstance(value, bool):
-        yield value
+    """What may be an id: keys, too."""
+    for one in leaves(value):
+        if isinstance(one, str | int) and not isinstance(one, bool):
+            yield one

@@ -173,6 +173,8 @@ def _by_examples(
     shown = tuple(one.shown for one in examples)
     messages = [*example_problems(shown)]
     for at, one in enumerate(examples, 1):
+        if one.shown["tool"] != name:
+            messages.append(f"example {at}: it is a call of {one.shown['tool']}, not of {name}")
         messages += [f"example {at}: {wrong}" for wrong in _reply_problems(name, one, context, schema)]
     return PlanTrial(
         problems=tuple(Problem(path="/examples", message=message) for message in messages[:MOST_TOLD]),
