@@ -1,7 +1,9 @@
 """Plans that a model writes for tools that lack one: tried, measured, shown; applied only by a person."""
 
+import json
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,10 +11,11 @@ import pytest
 from pipelines.core.models.model_question import Failure, Purpose
 from pipelines.engine.live.time_limit import has_time
 from pipelines.engine.simulation import propose_plans
+from pipelines.models.recorded import read_cassette
 from pipelines.models.scripted import Scripted
 from support.desk import ORDER_ID, STATE, House, Org, answered, refused, tool
 from support.plan_answers import answer_of, parts_of, told_of, with_examples, writing
-from support.scripted_models import let_answer
+from support.scripted_models import OneModel, let_answer
 
 pytestmark = pytest.mark.anyio
 
@@ -232,6 +235,37 @@ async def test_guesses_are_those_of_the_world_that_is_given(house: House, org: O
     assert found["items"] == []
     plans = answered(await org.client.get(f"/api/agents/{agent['id']}/plans"))
     assert plans["items"][0]["is_guess"], "without a world it is a guess"
+
+
+async def test_the_same_conversation_is_answered_by_a_recorded_model(
+    house: House, org: Org, tmp_path: Path
+) -> None:
+    """Every question is the same byte for byte: the first, what is sent back, and those of later turns."""
+    tools = [tool(f"run_close_{number}", "Runs it.", ORDER_ID, ["order_id"]) for number in range(6)]
+    names = [one["name"] for one in tools]
+    broken = [{"return": "ordr"}]
+    right = {
+        name: with_examples(STEPS, *[one | {"tool": name} for one in (CLOSES, REFUSES)]) for name in names
+    }
+    answers = [
+        answer_of(**{**{name: right[name] for name in names[:4]}, names[0]: broken}),
+        answer_of(**{names[0]: right[names[0]]}),
+        answer_of(**{name: right[name] for name in names[4:]}),
+    ]
+    world: Any = {"recording": {"state": STATE, "tasks": []}, "tools": names}
+    model = let_answer(house, writing(*answers), purpose=Purpose.AUTHOR)
+    first = await proposed(org, await org.agent(tools_schema=tools), **world)
+    assert [one["rounds"] for one in first["items"]] == [2, 1, 1, 1, 1, 1]
+    lines = [
+        {"purpose": "author", "model": "real", "request": question.as_json(), "answer": json.dumps(answer)}
+        for question, answer in zip(model.asked, answers, strict=True)
+    ]
+    cassette = tmp_path / "answers.jsonl"
+    cassette.write_text("\n".join(map(json.dumps, lines)))
+    other = await house.another_org()
+    house.platform.models._clients = OneModel(read_cassette(cassette))
+    again = await proposed(other, await other.agent(tools_schema=tools), **world)
+    assert [one["plan"] for one in again["items"]] == [one["plan"] for one in first["items"]]
 
 
 async def test_where_tasks_have_states_of_their_own_the_model_is_told_of_every_type(
