@@ -3,7 +3,7 @@
     python bench/history.py [--json] [--runs 10000,100000,500000] [--samples 10]
 
 200 runs are real. The others are copies of their rows, in batches of 100, made while no server runs.
-The figures are processor time of the server for one request: a busy machine changes it less than the time on the clock.
+Figures are processor time of the server: a busy machine changes it less than the time on the clock.
 """
 
 import argparse
