@@ -30,8 +30,9 @@ def blocks(language: str) -> list[str]:
 
 
 def commands(block: str) -> list[str]:
-    """One by one, those of several lines whole."""
-    return [command for command in re.split(r"(?<!\\)\n", block) if command.strip()]
+    """One by one, those of several lines whole; without comments."""
+    lines = re.split(r"(?<!\\)\n", block)
+    return [command for command in lines if command.strip() and not command.startswith("#")]
 
 
 class Terminal:

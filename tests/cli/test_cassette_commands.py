@@ -143,7 +143,7 @@ def test_options_of_a_cassette_do_not_go_with_suites(look: Look) -> None:
     (look.directory / "pipelines.yaml").write_text(
         "agents: {desk: {id: 1}}\nsuites: {a: {dataset: t.csv, passthrough: replay}}\n"
     )
-    assert "a suite says this" in look("run", "--cassette", "x", code=2)
+    assert "--cassette: suites do not take this" in look("run", "--cassette", "x", code=2)
     assert "needs a `cassette`" in look("run", code=2)
 
 

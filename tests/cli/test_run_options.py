@@ -59,6 +59,24 @@ def test_a_task_that_proves_nothing_is_named_by_its_row(api: Api, cli: Cli):
     assert "row 3" not in out
 
 
+@pytest.mark.parametrize(
+    "given",
+    [("--tag", "x"), ("--task", "1"), ("good", "--tag", "x"), ("--resume", "1", "good"), ("--repeats", "2")],
+    ids=" ".join,
+)
+def test_an_option_that_suites_would_ignore_is_refused(api: Api, cli: Cli, given: tuple[str, ...]):
+    """Otherwise `--tag x` would run every task of every suite."""
+    (cli.directory / "pipelines.yaml").write_text(
+        "agents: {desk: {id: 1}}\nsuites: {good: {dataset: missing.csv}}\n"
+    )
+    code, _, err = cli.run(*given)
+    (option,) = (each for each in given if each.startswith("--"))
+    assert code == 2
+    told = " ".join(err.split())
+    assert f"{option}: suites do not take this" in told
+    assert "give both --agent and --dataset" in told
+
+
 class Screen:
     """What a command writes to the terminal that it runs in."""
 

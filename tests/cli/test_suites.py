@@ -246,7 +246,7 @@ def test_a_suite_whose_agent_does_not_start_costs_only_itself(repository: Path):
     assert names["broken"].find(".//error") is not None
     assert {case.get("classname") for case in names["good"]} == {"desk/tasks.csv"}
     code, _, err = command("run", "good", "--repeats", "2", cwd=below)
-    assert (code, "--repeats: a suite says this" in err) == (2, True)
+    assert (code, "--repeats: suites do not take this" in err) == (2, True)
     code, _, err = command("run", "goood", cwd=below)
     assert (code, "did you mean `good`?" in err) == (2, True)
     code, _, err = command("run", "--agent", "1", "--dataset", "1", "--results", "x", cwd=below)

@@ -216,7 +216,7 @@ class InProcessRun:
         Of a PENDING one `.pending_reason` says why; `.unverified` lists statements that decide nothing.
 
         `final_response` is the agent's last word, or its whole answer; of a conversation, what it said in
-        each turn. With `strict_honesty` a value of it that cannot be looked up leaves the verdict PENDING.
+        each turn. With `strict_honesty` the verdict is PENDING if the answer has `unverified` statements.
         Raises RuntimeError when the judge itself breaks: that is neither a pass nor a fail.
         """
         found = judge(replace(self._evidence(final_response), is_strict=strict_honesty))

@@ -113,7 +113,11 @@ def rules(
         ),
     ] = None,
 ) -> Answer:
-    """Show how a model translated sentences into rules, and which rules are accepted."""
+    """Let a model translate sentences of behaviour texts that are not understood, and accept its rules.
+
+    Without an option, it shows the rules that a model proposed, and which of them are accepted. --propose
+    asks the model.
+    """
     from pipelines.cli.agent.rules import show_rules
 
     return show_rules(
@@ -228,7 +232,10 @@ def oracle(
         ),
     ] = None,
 ) -> Answer:
-    """Derive the oracles of tasks from gold calls, without a server. Exit code 1 when a call fails."""
+    """Derive the oracles of tasks from the calls that solve them (gold calls). Exit code 1 when a call fails.
+
+    It needs no server: it replays the calls on the data of the task, and takes their result as the oracle.
+    """
     from pipelines.cli.agent.gold_calls import derive_oracles
     from pipelines.cli.files import stop
 

@@ -175,7 +175,7 @@ def review_command(
     limit: Limit = 50,
     as_json: Json = False,
 ) -> None:
-    """Decide the runs that the judge could not: shows one at a time, and asks for pass, fail or skip."""
+    """Decide the runs that the judge left open. Shows one run at a time, and asks for pass, fail or skip."""
     from pipelines.cli.results.review import ReviewInput, review_runs
 
     review = ReviewInput(
@@ -243,7 +243,8 @@ def rejudge_command(
         bool,
         typer.Option(
             "--strict-honesty",
-            help="Leave a run for review if it states values that no record confirms.",
+            help="Leave a run PENDING if it has `unverified` statements, which nothing in it proves or disproves."
+            " By default, they decide nothing.",
         ),
     ] = False,
 ) -> Answer:

@@ -21,7 +21,9 @@ def run_command(
     suites: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Suites of pipelines.yaml. Without --agent and --dataset, all run.", show_default=False
+            help="Suites of pipelines.yaml to run. Without a name, and without --agent, --dataset and"
+            " --resume, all suites run.",
+            show_default=False,
         ),
     ] = None,
     agent: Annotated[str | None, typer.Option(help="The agent: its id, name or folder.")] = None,
@@ -58,7 +60,9 @@ def run_command(
     strict_honesty: Annotated[
         bool,
         typer.Option(
-            "--strict-honesty", help="Leave a run for review if it states values that no record confirms."
+            "--strict-honesty",
+            help="Leave a run PENDING if it has `unverified` statements, which nothing in it proves or disproves."
+            " By default, they decide nothing.",
         ),
     ] = False,
     resume: Annotated[int | None, typer.Option(help="Number of a stopped batch to continue.")] = None,

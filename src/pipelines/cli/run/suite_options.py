@@ -6,12 +6,8 @@ import typer
 
 from pipelines.cli.files import stop
 
-#: What a suite says for itself.
-SET_BY_SUITES = (
-    *("agent", "dataset", "resume", "repeats", "concurrency", "fault_seed", "fail_under"),
-    *("passthrough", "cassette", "overwrite_cassette", "max_cost_usd", "max_model_tokens"),
-    "strict_honesty",
-)
+#: The options that suites take. Every other one is refused: suites would ignore it.
+TAKEN_BY_SUITES = ("suites", "junit", "results", "summary", "as_json", "url", "api_key")
 
 
 def run_suites_with_options(
@@ -31,9 +27,12 @@ def run_suites_with_options(
         if names:
             stop(f"There is no {FILE} here or above: make one with `pipelines ci init`.")
         stop(f"Give --agent and --dataset, or --resume BATCH; or write a {FILE} (`pipelines ci init`).")
-    settled = [f"--{name.replace('_', '-')}" for name in given if name in SET_BY_SUITES]
-    if settled:
-        stop(f"{', '.join(settled)}: a suite says this in {path.name}. Or give both --agent and --dataset.")
+    refused = [f"--{name.replace('_', '-')}" for name in given if name not in TAKEN_BY_SUITES]
+    if refused:
+        stop(
+            f"{', '.join(refused)}: suites do not take this. A suite says in {path.name} what it runs and"
+            " how. To use the option, name no suite, and give both --agent and --dataset."
+        )
     options = SuiteOptions(
         names=tuple(names),
         url=context.params["url"] if "url" in given else None,

@@ -285,6 +285,12 @@ def test_a_rule_whose_tool_is_gone_leaves_its_sentence_reported_and_everything_e
     assert len(under.enforced) == 1
 
 
+def test_the_question_says_of_every_form_what_it_means() -> None:
+    """A form that is missing there is never used by a model, and nothing else would show it."""
+    assert {*FORM_HELP} == {*FORMS}
+    assert all(says.strip() for says in FORM_HELP.values())
+
+
 def test_the_question_carries_what_the_tools_do_and_the_whole_language() -> None:
     question = translation_question(HEAVY, [HEAVY], simulator(HEAVY), now="2026-05-01T12:00:00Z")
     data = data_of(question)
@@ -297,7 +303,6 @@ def test_the_question_carries_what_the_tools_do_and_the_whole_language() -> None
     assert data["world"]["shipment"]["count"] == 6
     assert data["world"]["shipment"]["records"]["s-1"] == STATE["shipment"]["s-1"]
     assert data["sentences"] == {"1": HEAVY}
-    assert {*FORM_HELP} == {*FORMS}
     system = instructions()
     assert all(f"- {form} (" in system for form in FORMS)
     assert all(f"- {one.signature}: {one.help}" in system for one in FUNCTIONS.values())

@@ -226,7 +226,7 @@ ORACLE: JsonObject = {
 }
 _HONESTY: JsonObject = {
     "enum": [*LEVELS],
-    "description": "strict leaves a run to a person where a value of its answer cannot be looked up",
+    "description": "strict makes a run PENDING if it has `unverified` statements",
 }
 REJUDGE: JsonObject = {
     "type": "object",
