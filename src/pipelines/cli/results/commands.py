@@ -243,8 +243,8 @@ def rejudge_command(
         bool,
         typer.Option(
             "--strict-honesty",
-            help="Leave a run PENDING if it has `unverified` statements, which nothing in it proves or disproves."
-            " By default, they decide nothing.",
+            help="Leave a run PENDING if it has `unverified` statements, which nothing in it proves or"
+            " disproves. By default, they decide nothing.",
         ),
     ] = False,
 ) -> Answer:

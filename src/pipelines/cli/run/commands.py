@@ -61,8 +61,8 @@ def run_command(
         bool,
         typer.Option(
             "--strict-honesty",
-            help="Leave a run PENDING if it has `unverified` statements, which nothing in it proves or disproves."
-            " By default, they decide nothing.",
+            help="Leave a run PENDING if it has `unverified` statements, which nothing in it proves or"
+            " disproves. By default, they decide nothing.",
         ),
     ] = False,
     resume: Annotated[int | None, typer.Option(help="Number of a stopped batch to continue.")] = None,

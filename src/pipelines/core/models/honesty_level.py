@@ -1,4 +1,4 @@
-"""How strictly an agent's statements are judged. For a value of the answer that cannot be looked up,
+"""How strictly an agent's statements are judged. For a statement that the run neither proves nor disproves,
 `standard` adds a note, and `strict` leaves the run to a person.
 
 The batch's setting takes precedence over the dataset's, and that over the agent's.
