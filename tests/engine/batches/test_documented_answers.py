@@ -326,6 +326,7 @@ def batches(api: Api, agent_id: int, dataset_id: int) -> None:
     api.get("/api/batches")
     assert api.client.get(f"/api/batches/{first}/events").status_code == 200
     api.get(f"/api/batches/{first}/compare", to=second)
+    api.put(f"/api/batches/{first}/label", {"label": "3f2a1c", "note": "shorter prompt"})
     api.post(f"/api/batches/{first}/judge")
     api.get(f"/api/batches/{first}/export")
     assert api.client.get(f"/api/batches/{first}/export", params={"format": "csv"}).status_code == 200

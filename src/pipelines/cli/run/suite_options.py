@@ -10,7 +10,7 @@ from pipelines.cli.files import stop
 SET_BY_SUITES = (
     *("agent", "dataset", "resume", "repeats", "concurrency", "fault_seed", "fail_under"),
     *("passthrough", "cassette", "overwrite_cassette", "max_cost_usd", "max_model_tokens"),
-    "strict_honesty",
+    *("strict_honesty", "label", "note"),
 )
 
 

@@ -37,6 +37,7 @@ from pipelines.server.api.common import (
     id_cursor,
     is_still_known,
     json_body,
+    read_json_object,
     read_optional_object,
     read_page,
 )
@@ -118,6 +119,13 @@ async def get_events(
         media_type="text/event-stream",
         headers={"cache-control": "no-cache"},
     )
+
+
+@router.put("/{batch_id}/label", openapi_extra=json_body(bodies.BUILD_LABEL))
+async def put_label(batch_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
+    """Replace its label and its note; a field that is null or missing is removed."""
+    body = await read_json_object(request)
+    return answer((await open_batch.label_batch(platform, key.org_id, batch_id, body)).as_json())
 
 
 @router.post("/{batch_id}/cancel")

@@ -1069,6 +1069,17 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         CREATE INDEX author_jobs_of_subject ON author_jobs (org_id, subject, id);
         """,
     ),
+    (
+        "0031_build_labels",
+        """
+        -- Which build of the agent a batch ran: a label and a note by a person, and what its agent reported.
+        ALTER TABLE batches ADD COLUMN label TEXT;
+        ALTER TABLE batches ADD COLUMN note TEXT;
+        ALTER TABLE batches ADD COLUMN reported_build TEXT;
+        ALTER TABLE batches ADD COLUMN has_other_builds INTEGER NOT NULL DEFAULT 0;
+        CREATE INDEX batches_of_dataset ON batches (org_id, dataset_id, id);
+        """,
+    ),
 )
 
 

@@ -44,6 +44,10 @@ class Matrix(Record):
     batch_id: Id
     agent_id: Id
     agent_version: Id
+    label: Annotated[str | None, "the build of the agent, as a person names it"]
+    note: str | None
+    reported_build: Annotated[str | None, "`metadata.build` of the first of its runs that has one"]
+    has_other_builds: Annotated[bool, "whether later runs reported another build"]
     settings: Flat[JsonObject]
     created_at: Moment
     ended_at: Moment | None
@@ -176,7 +180,8 @@ def remove_some_of_matrix(connection: Connection, *, matrix_id: str, most: int) 
 
 
 _IN_SIGHT = (
-    "(SELECT m.*, b.status, b.ended_at FROM eval_matrices m JOIN batches b ON b.id = m.batch_id"
+    "(SELECT m.*, b.status, b.ended_at, b.label, b.note, b.reported_build, b.has_other_builds"
+    " FROM eval_matrices m JOIN batches b ON b.id = m.batch_id"
     " WHERE b.status NOT IN ('opening', 'discarded')) AS in_sight"
 )
 

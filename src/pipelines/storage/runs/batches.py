@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
+from pipelines.core.agents.build_label import BuildLabel
 from pipelines.core.models.honesty_level import STANDARD, Honesty
 from pipelines.core.models.model_budget import Budget
 from pipelines.core.models.model_question import NANO
@@ -53,6 +54,10 @@ class Batch(Record):
     honesty: Annotated[
         Honesty, "how strictly words are judged", Stored(read=lambda level: level or STANDARD)
     ] = STANDARD
+    label: Annotated[str | None, "the build of the agent, as a person names it"] = None
+    note: str | None = None
+    reported_build: Annotated[str | None, "`metadata.build` of the first of its runs that has one"] = None
+    has_other_builds: Annotated[bool, "whether later runs reported another build"] = False
     status: Annotated[str, one_of(BATCH_STATUSES)]  # opening and discarded ones are not shown
     max_cost_nanousd: Hidden[int | None] = None
     max_model_tokens: Hidden[int | None] = None
@@ -91,6 +96,7 @@ _IN_SIGHT = "status NOT IN ('opening', 'discarded')"
 #: Ended before its runs were.
 _STOPPED = "status IN ('cancelled', 'budget_exceeded')"
 _NO_BUDGET = Budget()
+_NO_LABEL = BuildLabel()
 _BATCH = Mapper(Batch)
 
 
@@ -108,6 +114,7 @@ def add_batch(
     cassette: str | None = None,
     budget: Budget = _NO_BUDGET,
     honesty: str = STANDARD,
+    label: BuildLabel = _NO_LABEL,
     status: str = "running",
     now: str,
 ) -> int:
@@ -127,6 +134,8 @@ def add_batch(
             "max_cost_nanousd": budget.max_nanousd,
             "max_model_tokens": budget.max_tokens,
             "honesty": honesty,
+            "label": label.label,
+            "note": label.note,
             "status": status,
             "created_at": now,
             "unqueued_since": now,
@@ -399,6 +408,23 @@ def stop_batch(connection: Connection, *, batch_id: int, now: str, status: str =
         (status, now, batch_id),
     )
     return done.rowcount == 1
+
+
+def set_label(connection: Connection, *, batch_id: int, label: BuildLabel) -> None:
+    connection.execute(
+        "UPDATE batches SET label = ?, note = ? WHERE id = ?", (label.label, label.note, batch_id)
+    )
+
+
+def add_reported_build(connection: Connection, *, batch_id: int, build: str) -> None:
+    """The first build that is reported stays; another one is only noted. Of a batch whose runs all report the
+    same, only the first of them writes."""
+    connection.execute(
+        "UPDATE batches SET reported_build = COALESCE(reported_build, ?),"
+        " has_other_builds = CASE WHEN reported_build IS NULL THEN 0 ELSE 1 END"
+        " WHERE id = ? AND (reported_build IS NULL OR (reported_build <> ? AND has_other_builds = 0))",
+        (build, batch_id, build),
+    )
 
 
 def set_budget(connection: Connection, *, batch_id: int, budget: Budget) -> None:
