@@ -175,11 +175,11 @@ def heatmap(data: bytes, *, format: str) -> Iterator[bytes]:
     yield from draw_heatmap(data, format)
 
 
-def heatmap_page(data: bytes, *, first: int, show: str) -> Iterator[bytes]:
+def heatmap_page(data: bytes, *, first: int, show: str, decided: list[list[str]]) -> Iterator[bytes]:
     """Some rows of a heatmap, as a page of the server shows them."""
     from pipelines.core.evals.heatmap.heatmap_page import heatmap_page
 
-    yield heatmap_page(data, first=first, show=show)
+    yield heatmap_page(data, first=first, show=show, decided=decided)
 
 
 def heatmap_cell(data: bytes, *, scenario_id: str, variation: str | None) -> Iterator[bytes]:

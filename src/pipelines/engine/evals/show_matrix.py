@@ -6,10 +6,11 @@ import tempfile
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
+from hashlib import sha256
 from typing import IO, Any, NamedTuple
 
 from pipelines.core.evals.heatmap.heatmap_page import heatmap_cell, heatmap_page
-from pipelines.core.text.json_text import JsonObject, loads_own
+from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.engine.evals.export_reports import DRAWING_S, MOST_DRAWN_BYTES, SummaryFilters, summarize_evals
 from pipelines.engine.evals.score_matrix import MatrixReports
 from pipelines.engine.find import find_matrix
@@ -17,10 +18,12 @@ from pipelines.engine.platform import Platform
 from pipelines.processes.pool import Job, TookTooMuch
 from pipelines.storage.evals import evals
 from pipelines.storage.evals.evals import Matrix
+from pipelines.storage.evals.reviews import decisions_of_matrix
 from pipelines.wire.errors import Conflict, NotFound
 
 MOST_KEPT_BYTES = 32 * 1024 * 1024  # of what was drawn
 MOST_KEPT_FIGURES = 1_000  # matrices
+MOST_DECISIONS = 5_000  # cells that a page marks as decided
 #: Bytes of a report that is drawn in a thread, in some 30 ms: helper processes may be busy with uploads.
 MOST_DRAWN_HERE = 1024 * 1024
 _JOBS: Mapping[str, Callable[..., bytes]] = {"heatmap_page": heatmap_page, "heatmap_cell": heatmap_cell}
@@ -45,7 +48,10 @@ class MatrixViews:
 
     async def page(self, org_id: int, matrix_id: str, *, first: int, show: str, seen: str = "") -> MatrixView:
         """Some rows of the heatmap; `seen` is the key of what whoever asks has already."""
-        return await self._view(org_id, matrix_id, "heatmap_page", {"first": first, "show": show}, seen)
+        read = partial(decisions_of_matrix, org_id=org_id, matrix_id=matrix_id, most=MOST_DECISIONS)
+        decided: list[Json] = [list(each) for each in await self._platform.database.read(read)]
+        asked: JsonObject = {"first": first, "show": show, "decided": decided}
+        return await self._view(org_id, matrix_id, "heatmap_page", asked, seen)
 
     async def cell(self, org_id: int, matrix_id: str, scenario_id: str, variation: str | None) -> MatrixView:
         """One cell; `variation` None: the baseline of the row."""
@@ -76,7 +82,8 @@ class MatrixViews:
         matrix = await find_matrix(self._platform, org_id, matrix_id)
         progress = await self._platform.database.read(partial(evals.progress_of_matrix, matrix=matrix))
         rests_on, report = await self._reports.keyed_report(matrix, progress)
-        key = f"{rests_on}-{matrix.status}"
+        decided = sha256(dumps(asked.get("decided"))).hexdigest()[:12]
+        key = f"{rests_on}-{matrix.status}-{decided}"
         if key == seen:
             return MatrixView(matrix, progress, key, None)
         place = (matrix_id, key, f"{job} {asked}")

@@ -25,6 +25,7 @@ from pipelines.engine.reviews.read_reviews import Caller
 from pipelines.storage.agents.agents import agent_by_id
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.trace_rows import row_at
+from pipelines.storage.lists.builds import Build, builds_of_runs
 from pipelines.storage.lists.summaries import AskedOfTask, asked_of_tasks
 from pipelines.storage.runs import runs
 from pipelines.storage.runs.model_exchanges import PurposeCost, costs_of_run
@@ -140,6 +141,7 @@ class RunInFull(NamedTuple):
     timeline: Timeline
     asked: AskedOfTask
     agent: str | None  # its name, where it is still there
+    build: Build | None
     review: JsonObject | None
     earlier: list[JsonObject]
     window: range  # of its timeline
@@ -169,6 +171,7 @@ async def read_run_page(
             timeline,
             asked_of_tasks(connection, [run.task_id])[run.task_id],
             agent.definition.name if agent is not None else None,
+            builds_of_runs(connection, [run.id]).get(run.id),
             review_of_run(platform, connection, caller, run.id),
             list(runs.past_verdicts(connection, run.id)),
             shown.window,

@@ -1078,6 +1078,7 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         ALTER TABLE batches ADD COLUMN reported_build TEXT;
         ALTER TABLE batches ADD COLUMN has_other_builds INTEGER NOT NULL DEFAULT 0;
         CREATE INDEX batches_of_dataset ON batches (org_id, dataset_id, id);
+        CREATE INDEX reviews_of_matrix ON reviews (org_id, matrix_id) WHERE matrix_id IS NOT NULL;
         """,
     ),
 )

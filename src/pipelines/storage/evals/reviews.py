@@ -133,6 +133,20 @@ def decided_reviews_of_cell(
     )
 
 
+def decisions_of_matrix(
+    connection: Connection, *, org_id: int, matrix_id: str, most: int
+) -> list[tuple[str, str, str]]:
+    """Scenario, variation and verdict of the cells that people have decided; the newest decision of a cell is
+    the last."""
+    rows = connection.execute(
+        "SELECT scenario_id, variation, verdict FROM reviews WHERE org_id = ? AND matrix_id = ?"
+        " AND kind = 'shift' AND status = 'decided' AND variation IS NOT NULL"
+        " ORDER BY decided_at, id LIMIT ?",
+        (org_id, matrix_id, most),
+    )
+    return [(row[0], row[1], row[2]) for row in rows]
+
+
 one_review, all_reviews = _REVIEW.one, _REVIEW.all
 
 

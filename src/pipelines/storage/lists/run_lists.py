@@ -5,11 +5,12 @@ Nothing is asked once per row, and what could grow without end is looked through
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.storage.database.connection import Connection, in_list
 from pipelines.storage.database.paging import Filter, page_of
+from pipelines.storage.lists.builds import builds_of_runs
 from pipelines.storage.lists.summaries import asked_of_tasks, run_summaries
 from pipelines.storage.runs.runs import IN_SIGHT, judged_conditions
 
@@ -95,9 +96,11 @@ def run_page(connection: Connection, wanted: RunFilter, *, limit: int, before_id
     calls = calls_of_runs(connection, listed)
     costs = _costs_of(connection, listed)
     names = agent_names(connection, (int(str(run["agent_id"])) for run in page.items), org_id=wanted.org_id)
-    items = [
+    builds = builds_of_runs(connection, listed)
+    items: list[Any] = [
         run
         | {
+            "build": builds.get(at),
             "calls": calls[at].by_source,
             "calls_total": calls[at].total,
             "are_calls_all": calls[at].is_all,

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from pipelines.core.coding.scorers import TYPES as SCORER_TYPES
 from pipelines.core.agents.build_label import LONGEST_LABEL, LONGEST_NOTE
+from pipelines.core.coding.scorers import TYPES as SCORER_TYPES
 from pipelines.core.models.honesty_level import LEVELS
 from pipelines.core.models.model_question import Purpose
 from pipelines.core.recordings.recorded_run import FORMATS, MOST_RUNS

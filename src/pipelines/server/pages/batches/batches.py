@@ -19,7 +19,7 @@ from pipelines.engine.reports.summarize_batch import batch_figures, took_ms
 from pipelines.server.api.batches import exported_batch
 from pipelines.server.api.common import MAX_ID, Id, encode_cursor, platform_of, runner_of
 from pipelines.server.pages.batches.batch_fragment import shown_figures
-from pipelines.server.pages.form_fields import budget_in
+from pipelines.server.pages.form_fields import budget_in, label_in
 from pipelines.server.pages.page import go, page
 from pipelines.server.pages.runs.rejudge_form import rejudge_in
 from pipelines.server.pages.runs.run_query import read_id, read_run_query
@@ -146,6 +146,19 @@ async def batch_events(batch_id: Id, request: Request, visitor: Reader) -> Respo
         media_type="text/event-stream",
         headers={"cache-control": "no-cache", "x-content-type-options": "nosniff"},
     )
+
+
+@router.post("/batches/{batch_id}/label")
+async def label(batch_id: Id, request: Request, visitor: Writer) -> Response:
+    form = await form_texts(request)
+    platform, org_id = platform_of(request), visitor.org_id
+    matrix = await platform.database.read(lambda connection: matrix_of_batch(connection, batch_id))
+    back = f"/evals/{matrix.matrix_id}" if matrix is not None else f"/batches/{batch_id}"
+    try:
+        await open_batch.label_batch(platform, org_id, batch_id, label_in(form))
+    except Refused as refused:
+        return go(back, refused.problems[0].said())
+    return go(back, "The label is saved.")
 
 
 @router.post("/batches/{batch_id}/cancel")

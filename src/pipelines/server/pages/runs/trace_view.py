@@ -31,6 +31,7 @@ def strip_of(read: RunInFull) -> dict[str, Any]:
         "run": run,
         "cause_words": cause_words(run),
         "agent": read.agent,
+        "build": read.build,
         "asked": read.asked,
         "calls": sum(timeline.sources.values()),
         "sources": [(source, timeline.sources[source]) for source in _SOURCES if timeline.sources[source]],
