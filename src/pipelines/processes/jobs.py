@@ -196,6 +196,13 @@ def compare_matrices(data: bytes) -> Iterator[bytes]:
     yield compare_reports_text(data)
 
 
+def comparison_page(data: bytes, *, first: int, show: str) -> Iterator[bytes]:
+    """Two matrices as one heatmap, some rows of it, as a page of the server shows them."""
+    from pipelines.core.evals.heatmap.comparison_page import comparison_page
+
+    yield comparison_page(data, first=first, show=show)
+
+
 def skill_spans(
     data: bytes, *, encoding: str, is_gzip: bool, may_be_list: bool, key: str, ips: bool, arrived_ns: int
 ) -> Iterator[bytes]:
@@ -291,7 +298,16 @@ JOBS: Mapping[str, Callable[..., Iterator[bytes]]] = {
     for job in (
         *(read_json, upload_head, upload_rows, preview_rows, canonical_hash, agent_reply, entry_file),
         hide_secrets,
-        *(matrix_report, heatmap, heatmap_page, heatmap_cell, compare_matrices, report_flags, batch_report),
+        *(
+            matrix_report,
+            heatmap,
+            heatmap_page,
+            heatmap_cell,
+            comparison_page,
+            compare_matrices,
+            report_flags,
+        ),
+        batch_report,
         *(skill_spans, scenario_drafts, cassette_calls, openapi_tools, recorded_runs),
         *WORLD_JOBS,
         *AUTHORING_JOBS,

@@ -12,7 +12,7 @@ from pipelines.server.errors import from_http, from_refusal, from_validation, st
 from pipelines.server.pages import coding, home, oidc_sign_in, search, sign_in, style
 from pipelines.server.pages.agents import agent, agent_proposal, agent_tools, agents
 from pipelines.server.pages.batches import batch_judges, batches, compare_batches, new_batch, report
-from pipelines.server.pages.evals import eval_matrix, eval_scenarios, evals
+from pipelines.server.pages.evals import compare_matrices, eval_matrix, eval_scenarios, evals
 from pipelines.server.pages.page import bare_page, page
 from pipelines.server.pages.reviews import review, review_item
 from pipelines.server.pages.runs import accept_run, coding_run, compare_runs, runs, trace
@@ -48,7 +48,7 @@ MODULES = (
         compare_runs,
         report,
     ),
-    *(evals, eval_scenarios, eval_matrix),
+    *(evals, eval_scenarios, eval_matrix, compare_matrices),
     *(review, review_item),
     *(settings, settings_keys, settings_live, settings_server),
 )

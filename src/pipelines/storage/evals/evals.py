@@ -11,11 +11,12 @@ from typing import Annotated, NamedTuple
 from pipelines.core.text.json_text import JsonObject
 from pipelines.storage.database.connection import Connection, in_list, insert_many, insert_row
 from pipelines.storage.database.paging import Filter, Page
-from pipelines.storage.database.records import Mapper, Stored, first_column
+from pipelines.storage.database.records import Mapper, Stored, first_column, first_value
 from pipelines.storage.runs.batches import BATCH_STATUSES
 from pipelines.storage.tasks.datasets import NewTask, TaskToRun, add_tasks
 from pipelines.wire.records import Flat, Hidden, Id, Moment, Record, one_of, shown
 
+_COMPARED_SCENARIOS = 100  # that an earlier matrix is looked for by
 BASELINE = "baseline"  # what a cell without a variation is called where a name is needed
 
 
@@ -203,6 +204,23 @@ def matrices_of_org(
 ) -> Page[Matrix]:
     """Newest first; filters are over org_id, kind, status, agent_id, created_at."""
     return _MATRIX.page(connection, _IN_SIGHT, filters=filters, limit=limit, before_id=before_id)
+
+
+def earlier_matrix(connection: Connection, matrix: Matrix) -> str | None:
+    """The newest matrix before it of the same agent that has one of its scenarios."""
+    scenarios = first_column(
+        connection,
+        "SELECT DISTINCT scenario_id FROM eval_tasks WHERE matrix_id = ? LIMIT ?",
+        (matrix.matrix_id, _COMPARED_SCENARIOS),
+    )
+    found = first_value(
+        connection,
+        f"SELECT matrix_id FROM {_IN_SIGHT} WHERE org_id = ? AND agent_id = ? AND kind = ? AND id < ?"
+        " AND EXISTS (SELECT 1 FROM eval_tasks t WHERE t.matrix_id = in_sight.matrix_id"
+        f" AND t.scenario_id IN {in_list(scenarios)}) ORDER BY id DESC LIMIT 1",
+        (matrix.org_id, matrix.agent_id, matrix.kind, matrix.number, *scenarios),
+    )
+    return str(found) if found is not None else None
 
 
 def progress_of_matrix(connection: Connection, matrix: Matrix) -> JsonObject:

@@ -26,8 +26,10 @@ from pipelines.server.api.evals.eval_reports import MEDIA_TYPES, get_heatmap
 from pipelines.server.pages.evals.evals import TRAIL, Word, agent_choices, number_of, views_of
 from pipelines.server.pages.form_fields import label_in
 from pipelines.server.pages.page import HEADERS, go, page, part
+from pipelines.server.pages.reviews.review_queue import verdict_label
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, read_form
 from pipelines.storage.evals.eval_scenarios import names_of_scenarios, scenario_choices
+from pipelines.storage.evals.reviews import review_of_matrix_cell
 from pipelines.web.heatmap import trusted_table
 from pipelines.wire.errors import NotFound
 
@@ -246,6 +248,15 @@ async def cell_page(
         variation=variation or None,
         components=(cell or {}).get("components") or (),
     )
+    review = await platform_of(request).database.read(
+        partial(
+            review_of_matrix_cell,
+            org_id=visitor.org_id,
+            matrix_id=matrix_id,
+            scenario_id=scenario,
+            variation=variation,
+        )
+    )
     under = column["name"] if column is not None else "baseline"
     agent = (body["report"].get("agent") or {}).get("name") or f"agent {shown.matrix.agent_id}"
     return await page(
@@ -260,6 +271,8 @@ async def cell_page(
         row=row,
         column=column,
         cell=cell,
+        review=review,
+        verdict_label=verdict_label,
         bands=trusted_table(body["bands"]),
         scale=trusted_table(cell["scale"]) if cell is not None else "",
         around=body["around"],

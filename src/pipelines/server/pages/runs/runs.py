@@ -1,6 +1,7 @@
 """/runs: the runs of the org, filtered by the URL."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
@@ -88,6 +89,10 @@ def offered_filters(connection: Connection, query: RunQuery) -> tuple[Offered, O
 @router.get("/compare/marked")
 async def compare_marked(request: Request, visitor: Reader) -> Response:
     """Compares two selected runs or batches, the older one first."""
+    matrices = request.query_params.getlist("matrix")
+    if len(matrices) == 2:  # in the order of the list, the newest first
+        asked = urlencode({"from": matrices[1], "to": matrices[0]})
+        return RedirectResponse(f"/compare/matrices?{asked}", 303)
     for name, path in (("run", "/compare/runs"), ("batch", "/compare/batches")):
         marked = request.query_params.getlist(name)
         if marked:
