@@ -1081,6 +1081,29 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         CREATE INDEX reviews_of_matrix ON reviews (org_id, matrix_id) WHERE matrix_id IS NOT NULL;
         """,
     ),
+    (
+        "0032_list_views",
+        """
+        -- What lists sort runs by. The rows of runs are wide: these are read by the thousand.
+        CREATE TABLE run_figures (
+            run_id INTEGER PRIMARY KEY,
+            duration_ms REAL,
+            calls INTEGER,
+            tokens REAL,
+            cost_usd REAL,
+            reason TEXT
+        );
+        -- Lists with their filters, columns and order, under a name.
+        CREATE TABLE saved_views (
+            id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            name TEXT NOT NULL,
+            path TEXT NOT NULL,
+            created_at TEXT NOT NULL,
+            UNIQUE (org_id, name)
+        );
+        """,
+    ),
 )
 
 

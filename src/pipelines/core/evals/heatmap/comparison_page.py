@@ -137,7 +137,7 @@ class _Table:
         href = self._link(row, None)
         return (
             f'<td class="{" ".join(["none", *_kinds(change)])}"><a id="base-{number}" href="{href}">'
-            f"{_sign(change)}<b>{before} → {after}</b>{_said(change)}</a></td>"
+            f"<b>{_sign(change)}{before} → {after}</b>{_said(change)}</a></td>"
         )
 
     def _cell(self, place: str, row: _Pair, column: HeatColumn, change: Change | None) -> str:
@@ -148,11 +148,12 @@ class _Table:
         shown = after or before
         kinds = ["none", "incomplete"] if shown is None else [_colour(after), shown.verdict]
         same = before is not None and after is not None and before.verdict == after.verdict
-        verdicts = "" if same else f'<span class="decided">{_verdict(before)} → {_verdict(after)}</span>'
+        verdicts = "" if same else f'<span class="verdicts">{_verdict(before)} → {_verdict(after)}</span>'
         return (
             f'<td class="{escape_markup(" ".join([*kinds, *_kinds(change)]))}">'
-            f'<a id="at-{place}" href="{self._link(row, column)}">{_sign(change)}'
-            f"<b>{_shift(before)} → {_shift(after)}</b>{_matched(before)} → {_matched(after)}{verdicts}"
+            f'<a id="at-{place}" href="{self._link(row, column)}">'
+            f"<b>{_sign(change)}{_shift(before)} → {_shift(after)}</b>"
+            f"{_matched(before)} → {_matched(after)}{verdicts}"
             f'<span class="sr"> {_verdict(shown)}</span>{_said(change)}</a></td>'
         )
 
@@ -189,7 +190,7 @@ def _kinds(change: Change | None) -> list[str]:
 
 
 def _sign(change: Change | None) -> str:
-    return f'<i aria-hidden="true">{SIGNS[change.kind]}</i>' if change is not None else ""
+    return f'<i aria-hidden="true">{SIGNS[change.kind]}</i> ' if change is not None else ""
 
 
 def _said(change: Change | None) -> str:

@@ -39,6 +39,7 @@ router = APIRouter()
 BATCHES = 25  # in a page of the list: each is counted over all its runs
 TASKS = 50
 RUNS = 50
+COLUMNS_OF_BATCH = ("reason", "status", "calls", "duration", "started")
 MOST_REPEATS = 20  # of a task, shown each
 JUDGED_FOR_S = 5.0  # in one request; what is left is gone on with by another
 JUDGED_AT_ONCE = 16  # as many as a model reads at once
@@ -97,7 +98,13 @@ async def batch_page(
     platform = platform_of(request)
     batch = await batch_figures(platform, visitor.org_id, batch_id)
     filters = {name: value for name, value in request.query_params.items() if name != "batch_id"}
-    query = read_run_query(filters, visitor.org_id, batch_id=batch_id)
+    query = read_run_query(
+        filters,
+        visitor.org_id,
+        order="failures",
+        columns=request.query_params.getlist("column"),
+        batch_id=batch_id,
+    )
     if steadiness is not None and steadiness not in batch_outcomes.STEADINESS:
         known = ", ".join(batch_outcomes.STEADINESS)
         query.problems.append(Problem(path="steadiness", message=f"must be one of {known}"))
@@ -105,11 +112,13 @@ async def batch_page(
     def read(connection: Connection) -> dict[str, Any]:
         found = _about(connection, batch, visitor.org_id)
         if query.problems:
-            return found | {"tasks": [], "more_tasks": None, "runs": [], "has_costs": False} | _NOWHERE
+            return found | {"tasks": [], "more_tasks": None, "runs": []} | _NOWHERE
         listed = run_page(connection, query.wanted, limit=RUNS, before_id=query.before_id)
         tasks = _tasks(connection, batch, steadiness, task_after) if _is_repeated(batch) else _NO_TASKS
         counted = {"counted": count_runs(connection, query.wanted)}
-        return found | tasks | shown_runs(query, listed, f"/batches/{batch_id}") | counted
+        place = {"batch_id": str(batch_id), "sort": query.order}
+        shown = shown_runs(query, listed, f"/batches/{batch_id}", usual=COLUMNS_OF_BATCH, **place)
+        return found | tasks | shown | counted
 
     context = await platform.database.read(read)
     return await page(

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from pipelines.core.agents.placed_messages import thinking_text
+from pipelines.core.agents.reported_usage import reported_usage
 from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.core.tools.failure_words import rule_in_words
 from pipelines.core.tools.trace_row import TraceRow
@@ -168,21 +169,8 @@ def took_ms(run: Run) -> float | None:
 
 def usage_of(metadata: Json) -> dict[str, float | None]:
     """Tokens and cost as the agent reports them; if it reports no tokens, those that the gateway counted."""
-    told = metadata if isinstance(metadata, dict) else {}
-    gateway = told.get("model_gateway")
-    counted = gateway if isinstance(gateway, dict) else {}
-
-    def number(key: str, other: str | None = None) -> float | None:
-        for value in (told.get(key), counted.get(other) if other else None):
-            if isinstance(value, int | float) and not isinstance(value, bool):
-                return value
-        return None
-
-    return {
-        "tokens_in": number("total_input_tokens", "input_tokens"),
-        "tokens_out": number("total_output_tokens", "output_tokens"),
-        "cost": number("total_cost_usd"),
-    }
+    usage = reported_usage(metadata)
+    return {"tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out, "cost": usage.cost_usd}
 
 
 def warnings_of(run: Run) -> list[str]:
