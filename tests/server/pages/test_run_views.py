@@ -136,3 +136,39 @@ def test_the_list_with_everything_open_can_be_read_by_everyone(browser: Browser,
     columns = "".join(f"&column={name}" for name in ("reason", "people", "agent", "status", "calls", "cost"))
     with person(browser, ran.api) as visitor:
         check_page(visitor, f"/runs?sort=failures{columns}", "runs-view")
+
+
+def batch_ids(page: str) -> list[int]:
+    return [int(number) for number in re.findall(r'name="batch" value="(\d+)"', page)]
+
+
+def test_batches_are_listed_by_label_version_date_and_order(client: httpx2.Client, ran: RanBatches) -> None:
+    newest = batch_ids(client.get("/batches").text)
+    assert batch_ids(client.get("/batches?sort=oldest").text) == newest[::-1]
+    labelled = newest[0]
+    csrf = csrf_of(client)
+    form = {"csrf": csrf, "label": "3f2a1c", "note": "shorter prompt"}
+    assert client.post(f"/batches/{labelled}/label", data=form).status_code == 303
+    assert batch_ids(client.get("/batches?label=3f2a1c").text) == [labelled]
+    assert batch_ids(client.get("/batches?agent_version=99").text) == []
+    assert batch_ids(client.get("/batches?until=2020-01-01").text) == []
+    assert batch_ids(client.get("/batches?batch_status=completed").text) == newest
+    assert client.get("/batches?batch_status=odd").status_code == 422
+    assert client.get("/batches?sort=cost").status_code == 422
+    page = client.get(f"/batches/{labelled}").text
+    assert "shorter prompt" in page
+    assert ">3f2a1c</span>" in page
+    assert f"batch {labelled}" in client.get("/runs?label=3f2a1c").text
+    removed = client.post(f"/batches/{labelled}/label", data={"csrf": csrf, "label": "", "note": ""})
+    assert removed.status_code == 303
+    assert batch_ids(client.get("/batches?label=3f2a1c").text) == []
+
+
+def test_pass_rates_stand_by_version_with_interval_and_n(client: httpx2.Client, ran: RanBatches) -> None:
+    for path in ("/", f"/agents/{ran.agent_id}", f"/datasets/{ran.dataset_id}"):
+        panel = client.get(path).text.partition('id="rates"')[2].partition("</section>")[0]
+        said = " ".join(re.sub(r"<[^>]*>", " ", panel).split())
+        assert re.search(r"v1 \d+ % \d+–\d+ %, n \d+", said), (path, said)
+        assert re.search(r"v2 \d+ % \d+–\d+ %, n \d+", said), (path, said)
+        assert panel.count('<svg class="chart"') == 1, path
+        assert panel.count('class="range"') == 2, path

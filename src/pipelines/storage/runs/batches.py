@@ -201,14 +201,22 @@ def batch_by_id(connection: Connection, *, org_id: int, batch_id: int) -> Batch 
 
 
 def batches_of_org(
-    connection: Connection, org_id: int, *, agent_id: int | None, limit: int, before_id: int | None
+    connection: Connection,
+    org_id: int,
+    *,
+    agent_id: int | None,
+    limit: int,
+    before_id: int | None,
+    filters: Sequence[Filter] = (),
+    newest_first: bool = True,
 ) -> Page[Batch]:
     return _BATCH.page(
         connection,
         "batches",
-        filters=[Filter("org_id", org_id), Filter("agent_id", agent_id)],
+        filters=[Filter("org_id", org_id), Filter("agent_id", agent_id), *filters],
         limit=limit,
         before_id=before_id,
+        newest_first=newest_first,
         where=_IN_SIGHT,
     )
 

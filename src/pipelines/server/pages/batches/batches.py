@@ -22,23 +22,29 @@ from pipelines.server.pages.batches.batch_fragment import shown_figures
 from pipelines.server.pages.form_fields import budget_in, label_in
 from pipelines.server.pages.page import go, page
 from pipelines.server.pages.runs.rejudge_form import rejudge_in
-from pipelines.server.pages.runs.run_query import read_id, read_run_query
+from pipelines.server.pages.runs.run_query import SORTS, RunQuery, read_id, read_run_query
 from pipelines.server.pages.runs.runs import Offered, offered_filters, shown_runs
 from pipelines.server.pages.visitor import Reader, Writer, form_texts, who_signed_in
 from pipelines.server.service.batch_watches import BatchWatches, while_welcome
 from pipelines.storage.database.connection import Connection
-from pipelines.storage.database.paging import Page
+from pipelines.storage.database.paging import Filter, Page
 from pipelines.storage.evals.evals import matrix_of_batch
 from pipelines.storage.lists import batch_outcomes
 from pipelines.storage.lists.run_lists import agent_names, count_runs, dataset_names, run_page
+from pipelines.storage.lists.saved_views import SavedView, views_of_org
 from pipelines.storage.lists.summaries import asked_of_tasks
 from pipelines.storage.runs import model_exchanges
-from pipelines.storage.runs.batches import Batch, batches_of_org
+from pipelines.storage.runs.batches import BATCH_STATUSES, Batch, batches_of_org
 
 router = APIRouter()
 BATCHES = 25  # in a page of the list: each is counted over all its runs
 TASKS = 50
 RUNS = 50
+BATCH_FILTERS = (
+    *("agent_id", "dataset_id", "agent_version", "label", "since", "until", "sort", "cursor"),
+    "batch_status",
+)
+BATCH_SORTS = ("newest", "oldest")
 COLUMNS_OF_BATCH = ("reason", "status", "calls", "duration", "started")
 MOST_REPEATS = 20  # of a task, shown each
 JUDGED_FOR_S = 5.0  # in one request; what is left is gone on with by another
@@ -50,24 +56,36 @@ OptionalPlace = Annotated[int | None, Query(ge=0, le=MAX_ID)]
 
 @router.get("/batches")
 async def batches_page(request: Request, visitor: Reader) -> Response:
-    query = read_run_query(
-        {name: request.query_params.get(name, "") for name in ("agent_id", "cursor")}, visitor.org_id
-    )
+    asked = {name: request.query_params.get(name, "") for name in BATCH_FILTERS}
+    status = asked.pop("batch_status")
+    query = read_run_query(asked, visitor.org_id)
+    if query.order not in BATCH_SORTS:
+        query.problems.append(Problem(path="sort", message=f"must be one of {', '.join(BATCH_SORTS)}"))
+    if status:
+        query.given["batch_status"] = status
+        if status not in BATCH_STATUSES:
+            message = f"must be one of {', '.join(BATCH_STATUSES)}"
+            query.problems.append(Problem(path="batch_status", message=message))
 
-    def read(connection: Connection) -> tuple[Page[Batch], list[JsonObject], Offered]:
-        agents, _ = offered_filters(connection, query)
+    def read(
+        connection: Connection,
+    ) -> tuple[Page[Batch], list[JsonObject], Offered, Offered, list[SavedView]]:
+        agents, datasets = offered_filters(connection, query)
+        saved = views_of_org(connection, visitor.org_id, "/batches")
         if query.problems:
-            return Page([], None), [], agents
+            return Page([], None), [], agents, datasets, saved
         found = batches_of_org(
             connection,
             visitor.org_id,
             agent_id=query.wanted.agent_id,
             limit=BATCHES,
             before_id=query.before_id,
+            filters=_batch_filters(query, status),
+            newest_first=query.order == "newest",
         )
-        return found, _listed(connection, found.items, visitor.org_id), agents
+        return found, _listed(connection, found.items, visitor.org_id), agents, datasets, saved
 
-    found, batches, agents = await platform_of(request).database.read(read)
+    found, batches, agents, datasets, saved = await platform_of(request).database.read(read)
     older = encode_cursor(str(found.last_id)) if found.last_id is not None else None
     return await page(
         request,
@@ -78,10 +96,27 @@ async def batches_page(request: Request, visitor: Reader) -> Response:
         status=422 if query.problems else 200,
         query=query,
         agents=agents,
+        datasets=datasets,
+        statuses=BATCH_STATUSES,
+        sorts=[(name, SORTS[name]) for name in BATCH_SORTS],
+        saved=saved,
+        view_path=query.url("/batches"),
         batches=batches,
         older=query.url("/batches", cursor=older) if older is not None else None,
         newest=query.url("/batches") if query.before_id is not None else None,
     )
+
+
+def _batch_filters(query: RunQuery, status: str) -> list[Filter]:
+    wanted = query.wanted
+    return [
+        Filter("dataset_id", wanted.dataset_id),
+        Filter("agent_version", wanted.agent_version),
+        Filter("COALESCE(label, reported_build)", wanted.label),
+        Filter("created_at", wanted.since, ">="),
+        Filter("created_at", wanted.until, "<"),
+        Filter("status", status or None),
+    ]
 
 
 @router.get("/batches/{batch_id}")

@@ -37,6 +37,7 @@ DRAFT_ROWS = 50
 STATES = ("running", "completed", "cancelled", "budget_exceeded")
 DAYS = (7, 30, 90, 365)
 MOST_AGENTS = 200  # in a choice
+MOST_BUILDS = 20  # matrices whose figures are drawn one after another
 
 Word = Annotated[str, Query(max_length=200)]
 
@@ -121,6 +122,7 @@ async def summary_page(request: Request, visitor: Reader, days: Word = "", agent
     asked = SummaryFilters(since=since, agent_id=number_of(agent))
     summary: Any = await summarize_evals(platform_of(request), visitor.org_id, asked)
     by_day = list(reversed(summary["by_day"]))
+    builds = await _by_build(request, visitor.org_id, asked)
     return await page(
         request,
         visitor,
@@ -136,9 +138,45 @@ async def summary_page(request: Request, visitor: Reader, days: Word = "", agent
             over_time("mean shift", by_day, lambda day: day["shift"], "mean"),
         ],
         agents=await agent_choices(request, visitor.org_id),
+        builds=builds[::-1],
+        chart_by_build=over_time(
+            "matched under pressure",
+            [each | {"day": build_name(each["matrix"])} for each in builds],
+            lambda each: each["figures"]["under_pressure_match_rate"],
+            "rate",
+            by="version",
+        ),
         days=DAYS,
         asked={"agent": agent, "days": days},
     )
+
+
+async def _by_build(request: Request, org_id: int, asked: SummaryFilters) -> list[dict[str, Any]]:
+    """The newest matrices with their figures, oldest first."""
+    filters = [
+        Filter("org_id", org_id),
+        Filter("kind", "matrix"),
+        Filter("agent_id", asked.agent_id),
+        Filter("created_at", asked.since, ">="),
+    ]
+
+    def read(connection: Connection) -> tuple[list[Matrix], dict[int, str]]:
+        found = evals.matrices_of_org(connection, filters=filters, limit=MOST_BUILDS, before_id=None).items
+        return found, _names(connection, found)
+
+    listed, names = await platform_of(request).database.read(read)
+    figures = await asyncio.gather(*(views_of(request).figures(matrix) for matrix in listed))
+    found = zip(listed, figures, strict=True)
+    return [
+        {"matrix": matrix, "agent": names.get(matrix.agent_id, ""), "figures": figure}
+        for matrix, figure in reversed([*found])
+    ]
+
+
+def build_name(matrix: Matrix) -> str:
+    """The version of a matrix with its build, in one line."""
+    build = matrix.label or matrix.reported_build
+    return f"v{matrix.agent_version}" + (f" {build}" if build else "")
 
 
 def _days_ago(days: int) -> str:
