@@ -40,7 +40,7 @@ def rate_charts(
 
 def _drawn(series: RateSeries, agents: Mapping[int, str], datasets: Mapping[int, str]) -> Markup:
     points = tuple(
-        Point(day=rate.name, value=rate.rate, interval=tuple(rate.interval), n=rate.judged)
+        Point(day=rate.name, value=rate.rate, interval=(rate.interval.low, rate.interval.high), n=rate.judged)
         for rate in series.rates[-MOST_POINTS:]
     )
     title = f"Pass rate of {agents.get(series.agent_id, '')} on {datasets.get(series.dataset_id, '')}"

@@ -168,3 +168,34 @@ class _Clicks:
     def on(self, target: Any) -> None:
         target.click()
         self.number += 1
+
+
+@pytest.mark.parametrize(
+    ("query", "places"),
+    [
+        ("", [1, 0]),
+        ("sort=oldest", [0, 1]),
+        ("label=build-1", [0]),  # what the agent reported
+        ("label=2.0 <b>", [1]),
+        ("label=build-2", []),  # the label of a person goes before it
+        ("version=1", [1, 0]),
+        ("version=2", []),
+        ("since=2020-01-01", [1, 0]),
+        ("until=2020-01-01", []),
+    ],
+)
+def test_matrices_are_listed_by_label_version_date_and_order(
+    client: httpx2.Client, desk: Desk, query: str, places: list[int]
+) -> None:
+    listed = re.findall(r'name="matrix" value="(mtx_\w+)"', client.get(f"/evals?{query}").text)
+    assert listed == [desk.matrix_ids[place] for place in places]
+
+
+def test_a_date_that_cannot_be_read_is_said(client: httpx2.Client) -> None:
+    assert "must be a date" in words(client.get("/evals?since=yesterday"), 422)
+
+
+def test_the_figures_over_time_stand_by_build(client: httpx2.Client) -> None:
+    said = words(client.get("/evals/summary"))
+    panel = said.partition("By version and build")[2]
+    assert re.search(r"v1 2\.0 <b> 100 %.* v1 build-1 100 %", panel)

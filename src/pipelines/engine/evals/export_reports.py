@@ -7,12 +7,12 @@ import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 from pipelines.core.evals.heatmap.draw import texts_line
 from pipelines.core.evals.heatmap.heatmap_html import MOST_TEXT
 from pipelines.core.evals.matrix.summary import summarize
-from pipelines.core.text.json_text import JsonObject, loads_own
+from pipelines.core.text.json_text import JsonObject
 from pipelines.engine.evals.edit_scenarios import known_variations
 from pipelines.engine.evals.score_matrix import MatrixReports
 from pipelines.engine.platform import Platform
@@ -61,23 +61,6 @@ async def compare_matrices(
     job = Job("compare_matrices", {}, DRAWING_S, MOST_DRAWN_BYTES)
     texts = [_encode(before), _one_part(b"\n"), _encode(after)]
     return b"".join(await _run_helper(platform, org_id, job, texts, f"{matrix_id} and {other_id}"))
-
-
-async def compare_matrices_page(
-    platform: Platform,
-    reports: MatrixReports,
-    org_id: int,
-    matrix_ids: tuple[str, str],
-    *,
-    first: int,
-    show: str,
-) -> Any:
-    """Both matrices as one heatmap, some rows of it, as `comparison_page` makes it."""
-    before, after = [await reports.report(org_id, matrix_id) for matrix_id in matrix_ids]
-    job = Job("comparison_page", {"first": first, "show": show}, DRAWING_S, MOST_DRAWN_BYTES)
-    texts = [_encode(before), _one_part(b"\n"), _encode(after)]
-    parts = await _run_helper(platform, org_id, job, texts, " and ".join(matrix_ids))
-    return await asyncio.to_thread(loads_own, b"".join(parts))
 
 
 async def summarize_evals(platform: Platform, org_id: int, asked: SummaryFilters) -> JsonObject:

@@ -200,10 +200,22 @@ def matrix_of_batch(connection: Connection, batch_id: int) -> Matrix | None:
 
 
 def matrices_of_org(
-    connection: Connection, *, filters: list[Filter], limit: int, before_id: int | None
+    connection: Connection,
+    *,
+    filters: list[Filter],
+    limit: int,
+    before_id: int | None,
+    newest_first: bool = True,
 ) -> Page[Matrix]:
-    """Newest first; filters are over org_id, kind, status, agent_id, created_at."""
-    return _MATRIX.page(connection, _IN_SIGHT, filters=filters, limit=limit, before_id=before_id)
+    """Filters are over org_id, kind, status, agent_id, agent_version, label, created_at."""
+    return _MATRIX.page(
+        connection,
+        _IN_SIGHT,
+        filters=filters,
+        limit=limit,
+        before_id=before_id,
+        newest_first=newest_first,
+    )
 
 
 def earlier_matrix(connection: Connection, matrix: Matrix) -> str | None:

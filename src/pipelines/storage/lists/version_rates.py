@@ -21,7 +21,7 @@ def series_of_org(
         " ORDER BY b.id DESC LIMIT ?",
         (org_id, *given.values(), MOST_BATCHES),
     ).fetchall()
-    batches = {row[0]: BatchOutcomes(*row, by_task={}) for row in rows}
+    batches = {row[0]: BatchOutcomes(*row, {}) for row in rows}
     for batch_id, task_id, passed, judged in connection.execute(
         "SELECT batch_id, task_id, SUM(CASE WHEN verdict = 'PASS' THEN 1 ELSE 0 END), COUNT(*) FROM runs"
         f" WHERE batch_id IN {in_list([*batches])} AND retried = 0 AND verdict IN ('PASS', 'FAIL')"

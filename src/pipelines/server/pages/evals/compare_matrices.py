@@ -7,11 +7,9 @@ from fastapi import APIRouter, Request, Response
 
 from pipelines.core.evals.heatmap.comparison_page import ROW_FILTERS
 from pipelines.core.text.problems import Problem
-from pipelines.engine.evals.export_reports import compare_matrices_page
 from pipelines.engine.find import find_matrix
 from pipelines.server.api.common import platform_of
-from pipelines.server.api.evals.eval_matrix import reports_of
-from pipelines.server.pages.evals.evals import TRAIL, Word, number_of
+from pipelines.server.pages.evals.evals import TRAIL, Word, number_of, views_of
 from pipelines.server.pages.page import page
 from pipelines.server.pages.visitor import Reader
 from pipelines.storage.database.connection import Connection
@@ -46,11 +44,9 @@ async def compare_matrices(
                 earlier = await platform.database.read(lambda read: evals.earlier_matrix(read, later))
                 given["from"] = earlier or ""
             if given["from"]:
-                sides = [await find_matrix(platform, org_id, given["from"]), later]
                 ids = (given["from"], given["to"])
-                compared = await compare_matrices_page(
-                    platform, reports_of(request), org_id, ids, first=at, show=show
-                )
+                found = await views_of(request).comparison(org_id, ids, first=at, show=show)
+                sides, compared = [found.before, found.after], found.body
     except NotFound as missing:
         problems.append(Problem(path="", message=missing.message))
     offered, names = await platform.database.read(lambda connection: _offered(connection, org_id, sides))

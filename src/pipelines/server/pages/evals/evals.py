@@ -3,12 +3,12 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Query, Request, Response
 
 from pipelines.core.text.json_text import JsonObject
-from pipelines.core.text.problems import Refused
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.evals import draft_scenarios
 from pipelines.engine.evals.export_reports import SummaryFilters, summarize_evals
 from pipelines.engine.evals.scenario_text import format_scenario, read_text
@@ -16,12 +16,14 @@ from pipelines.engine.evals.show_matrix import MatrixViews
 from pipelines.server.api.common import platform_of
 from pipelines.server.pages.form_fields import number_in
 from pipelines.server.pages.page import go, page
+from pipelines.server.pages.runs.run_query import read_date
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts
 from pipelines.storage.agents import agents
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.paging import Filter
 from pipelines.storage.evals import drafts, evals
 from pipelines.storage.evals.evals import Matrix
+from pipelines.storage.lists.saved_views import SavedView, views_of_org
 from pipelines.web.eval_charts import over_time
 
 router = APIRouter()
@@ -59,20 +61,48 @@ async def agent_choices(request: Request, org_id: int) -> list[tuple[int, str]]:
 
 @router.get("/evals")
 async def matrices_page(
-    request: Request, visitor: Reader, agent: Word = "", status: Word = "", before: Word = ""
+    request: Request,
+    visitor: Reader,
+    agent: Word = "",
+    status: Word = "",
+    version: Word = "",
+    label: Word = "",
+    since: Word = "",
+    until: Word = "",
+    sort: Word = "",
+    before: Word = "",
 ) -> Response:
+    asked = {
+        "agent": agent,
+        "status": status,
+        "version": version,
+        "label": label.strip(),
+        "since": since,
+        "until": until,
+        "sort": "oldest" if sort == "oldest" else "",
+    }
+    days: list[Problem] = []
+    dates = {name: read_date(asked, name, days) for name in ("since", "until") if asked[name]}
     filters = [
         Filter("org_id", visitor.org_id),
         Filter("agent_id", number_of(agent)),
         Filter("status", status if status in STATES else None),
+        Filter("agent_version", number_of(version)),
+        Filter("COALESCE(label, reported_build)", asked["label"] or None),
+        Filter("created_at", dates.get("since"), ">="),
+        Filter("created_at", dates.get("until"), "<"),
     ]
+    place, is_oldest_first = number_of(before), bool(asked["sort"])
 
-    def read(connection: Connection) -> tuple[list[Matrix], int | None, dict[int, str], list[JsonObject]]:
-        found = evals.matrices_of_org(connection, filters=filters, limit=ROWS, before_id=number_of(before))
+    def read(connection: Connection) -> _ListedMatrices:
+        found = evals.matrices_of_org(
+            connection, filters=filters, limit=ROWS, before_id=place, newest_first=not is_oldest_first
+        )
         progress = [evals.progress_of_matrix(connection, matrix) for matrix in found.items]
-        return found.items, found.last_id, _names(connection, found.items), progress
+        names, saved = _names(connection, found.items), views_of_org(connection, visitor.org_id, "/evals")
+        return _ListedMatrices(found.items, found.last_id, names, progress, saved)
 
-    listed, last, names, progress = await platform_of(request).database.read(read)
+    listed, last, names, progress, saved = await platform_of(request).database.read(read)
     figures = await asyncio.gather(*(views_of(request).figures(matrix) for matrix in listed))
     return await page(
         request,
@@ -87,11 +117,24 @@ async def matrices_page(
         ],
         is_live=any(matrix.status == "running" for matrix in listed),
         agents=await agent_choices(request, visitor.org_id),
-        asked={"agent": agent, "status": status},
+        status=422 if days else 200,
+        asked=asked,
+        problems=days,
+        is_filtered=any(asked.values()),
+        saved=saved,
+        view_path=_with(request, before="", **asked),
         here_url=_with(request, before=before),
         more=_with(request, before=str(last)) if last is not None else None,
         back=_with(request, before="") if before else None,
     )
+
+
+class _ListedMatrices(NamedTuple):
+    listed: list[Matrix]
+    last_id: int | None
+    names: dict[int, str]
+    progress: list[JsonObject]
+    saved: list[SavedView]
 
 
 def _names(connection: Connection, listed: list[Matrix]) -> dict[int, str]:

@@ -104,7 +104,7 @@ def read_run_query(
     if len(words) > LONGEST_WORDS:
         problems.append(Problem(path="q", message=f"has over {LONGEST_WORDS} characters"))
     chosen |= {name: given[name][:LONGEST_WORDS] for name in TEXTS if name in given}
-    chosen |= {name: _date(given, name, problems) for name in DATES if name in given}
+    chosen |= {name: read_date(given, name, problems) for name in DATES if name in given}
     if "agent_version" in given:
         chosen["agent_version"] = read_id(given, "agent_version", problems)
     wanted = RunFilter(
@@ -133,7 +133,7 @@ def _order(given: Mapping[str, str], usual: str, problems: list[Problem]) -> str
     return order if order in SORTS else usual
 
 
-def _date(given: Mapping[str, str], name: str, problems: list[Problem]) -> str | None:
+def read_date(given: Mapping[str, str], name: str, problems: list[Problem]) -> str | None:
     """The start of a day in UTC; of `until`, the start of the day after it."""
     try:
         day = date.fromisoformat(given[name])
