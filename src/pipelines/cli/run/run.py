@@ -114,8 +114,8 @@ def _request_body(server: Server, options: RunOptions) -> Any:
     body |= {"cassette": options.cassette} if options.cassette is not None else {}
     body |= {"overwrite_cassette": True} if options.overwrite_cassette else {}
     body |= {"honesty": options.honesty} if options.honesty is not None else {}
-    told = {"label": options.label, "note": options.note}
-    body |= {name: text for name, text in told.items() if text is not None}
+    texts = {"label": options.label, "note": options.note}
+    body |= {name: text for name, text in texts.items() if text is not None}
     return body | options.budget()
 
 

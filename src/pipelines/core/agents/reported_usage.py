@@ -21,13 +21,13 @@ class ReportedUsage(NamedTuple):
 
 def reported_usage(metadata: Json) -> ReportedUsage:
     """If the agent reports no tokens, those that the gateway counted."""
-    told = metadata if isinstance(metadata, dict) else {}
-    gateway = told.get(PLATFORM_KEY)
+    usage = metadata if isinstance(metadata, dict) else {}
+    gateway = usage.get(PLATFORM_KEY)
     counted = gateway if isinstance(gateway, dict) else {}
     return ReportedUsage(
-        _first_number(told.get("total_input_tokens"), counted.get("input_tokens")),
-        _first_number(told.get("total_output_tokens"), counted.get("output_tokens")),
-        _first_number(told.get("total_cost_usd")),
+        _first_number(usage.get("total_input_tokens"), counted.get("input_tokens")),
+        _first_number(usage.get("total_output_tokens"), counted.get("output_tokens")),
+        _first_number(usage.get("total_cost_usd")),
     )
 
 

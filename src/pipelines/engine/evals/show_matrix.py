@@ -73,23 +73,23 @@ class MatrixViews:
 
     async def cell(self, org_id: int, matrix_id: str, scenario_id: str, variation: str | None) -> MatrixView:
         """One cell; `variation` None: the baseline of the row."""
-        asked: JsonObject = {"scenario_id": scenario_id, "variation": variation}
-        shown = await self._view(org_id, matrix_id, "heatmap_cell", asked)
-        if shown.body is None:
+        place: JsonObject = {"scenario_id": scenario_id, "variation": variation}
+        view = await self._view(org_id, matrix_id, "heatmap_cell", place)
+        if view.body is None:
             cell = variation or evals.BASELINE
             raise NotFound(f"Matrix {matrix_id} has no cell of {scenario_id} and {cell}.")
-        return shown
+        return view
 
     async def comparison(
         self, org_id: int, matrix_ids: tuple[str, str], *, first: int, show: str
     ) -> ComparedMatrices:
         """Both matrices as one heatmap, some rows of it, as core.evals.heatmap.comparison_page makes it."""
         before, after = [await self._keyed(org_id, matrix_id) for matrix_id in matrix_ids]
-        asked: JsonObject = {"first": first, "show": show}
-        place = (matrix_ids[1], f"{before.key}-{after.key}", f"comparison {matrix_ids[0]} {asked}")
+        arguments: JsonObject = {"first": first, "show": show}
+        place = (matrix_ids[1], f"{before.key}-{after.key}", f"comparison {matrix_ids[0]} {arguments}")
         drawn = self._cached.get(place)
         if drawn is None:
-            job = Job("comparison_page", asked, DRAWING_S, MOST_DRAWN_BYTES)
+            job = Job("comparison_page", arguments, DRAWING_S, MOST_DRAWN_BYTES)
             texts = _in_turn(before.report, _line_end(), after.report)
             drawn = await self._draw(after.matrix, job, texts)
             self._add_to_cache(place, drawn)
@@ -102,8 +102,8 @@ class MatrixViews:
         known = self._figures.get(place)
         if known is not None:
             return known
-        asked = SummaryFilters(matrix_id=matrix.matrix_id)
-        found = (await summarize_evals(self._platform, matrix.org_id, asked))["overall"]
+        filters = SummaryFilters(matrix_id=matrix.matrix_id)
+        found = (await summarize_evals(self._platform, matrix.org_id, filters))["overall"]
         if matrix.status != "running" and matrix.report_key is not None:
             self._figures[place] = found
             if len(self._figures) > MOST_KEPT_FIGURES:
@@ -164,8 +164,8 @@ class MatrixViews:
         self._cached[place] = drawn
         self._size += len(drawn)
         while self._size > MOST_KEPT_BYTES:
-            _, gone = self._cached.popitem(last=False)
-            self._size -= len(gone)
+            _, evicted = self._cached.popitem(last=False)
+            self._size -= len(evicted)
 
 
 async def _in_turn(*texts: AsyncIterator[str]) -> AsyncIterator[str]:

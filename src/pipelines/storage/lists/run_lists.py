@@ -13,7 +13,7 @@ from pipelines.core.text.json_text import JsonObject, dumps, loads_own
 from pipelines.storage.database.connection import Connection, in_list
 from pipelines.storage.database.paging import Filter, page_of
 from pipelines.storage.lists.builds import builds_of_runs
-from pipelines.storage.lists.summaries import asked_of_tasks, run_summaries
+from pipelines.storage.lists.summaries import instructions_of_tasks, run_summaries
 from pipelines.storage.runs.runs import IN_SIGHT, judged_conditions
 
 MOST_COUNTED = 10_000  # runs that a count looks at, the newest first
@@ -153,20 +153,20 @@ def run_page(connection: Connection, wanted: RunFilter, *, limit: int, before_id
 
 def sorted_runs(connection: Connection, wanted: RunFilter, *, limit: int, skipped: int) -> list[int]:
     """Ids in the wanted order. Of very many runs only the newest are sorted; of a batch, all."""
-    asked = [part for part in wanted.by_row() if part.value is not None]
-    matches = [IN_SIGHT, *(f"{part.column} {part.operator} ?" for part in asked), *wanted.by_judgement()]
-    inner, values = _runs_to_sort(wanted, asked)
+    filters = [part for part in wanted.by_row() if part.value is not None]
+    matches = [IN_SIGHT, *(f"{part.column} {part.operator} ?" for part in filters), *wanted.by_judgement()]
+    inner, values = _runs_to_sort(wanted, filters)
     rows = connection.execute(
         f"SELECT newest.id FROM ({inner}) AS newest{_FIGURES if wanted.order in _BY_FIGURE else ''}"
         f" WHERE {' AND '.join(matches)} ORDER BY {ORDERS[wanted.order]}, id DESC LIMIT ? OFFSET ?",
-        (*values, *(part.value for part in asked), limit, skipped),
+        (*values, *(part.value for part in filters), limit, skipped),
     )
     return [int(row[0]) for row in rows]
 
 
-def _runs_to_sort(wanted: RunFilter, asked: Sequence[Filter]) -> tuple[str, list[object]]:
+def _runs_to_sort(wanted: RunFilter, filters: Sequence[Filter]) -> tuple[str, list[object]]:
     """Only the columns that are needed: those of a batch are all in the index that counts its runs."""
-    read = ["id", "batch_id", "task_id", "status", "verdict", *_own_columns(asked)]
+    read = ["id", "batch_id", "task_id", "status", "verdict", *_own_columns(filters)]
     read += _JUDGED_COLUMNS if wanted.by_judgement() else []
     columns = ", ".join(dict.fromkeys(read))
     found = [part for part in wanted.by_index() if part.value is not None]
@@ -185,9 +185,9 @@ _FIGURES = " LEFT JOIN run_figures f ON f.run_id = newest.id"
 _JUDGED_COLUMNS = ["verdict", "judge_error", "retried", "human_verdict", "unverified"]
 
 
-def _own_columns(asked: Sequence[Filter]) -> list[str]:
+def _own_columns(filters: Sequence[Filter]) -> list[str]:
     """The columns of a run that conditions are about; the others are of its task or its batch."""
-    return [part.column for part in asked if part.column.isidentifier()]
+    return [part.column for part in filters if part.column.isidentifier()]
 
 
 def _holding(tag: str) -> str:
@@ -206,15 +206,15 @@ def figures_of_runs(connection: Connection, run_ids: Sequence[int]) -> dict[int,
 def count_runs(connection: Connection, wanted: RunFilter) -> RunCount:
     """How many there are; of very many, how many among the newest. Words are not looked for."""
     found = [part for part in wanted.by_index() if part.value is not None]
-    asked = [part for part in wanted.by_row() if part.value is not None]
+    filters = [part for part in wanted.by_row() if part.value is not None]
     judged = wanted.by_judgement()
-    matches = " AND ".join((IN_SIGHT, *(f"{part.column} {part.operator} ?" for part in asked), *judged))
-    read = ["id", "batch_id", "task_id", *_own_columns(asked), *(_JUDGED_COLUMNS if judged else [])]
+    matches = " AND ".join((IN_SIGHT, *(f"{part.column} {part.operator} ?" for part in filters), *judged))
+    read = ["id", "batch_id", "task_id", *_own_columns(filters), *(_JUDGED_COLUMNS if judged else [])]
     row = connection.execute(
         f"SELECT COUNT(*), SUM(CASE WHEN {matches} THEN 1 ELSE 0 END) FROM"
         f" (SELECT {', '.join(dict.fromkeys(read))} FROM runs"
         f" WHERE {' AND '.join(f'{part.column} = ?' for part in found)} ORDER BY id DESC LIMIT ?) AS newest",
-        (*(part.value for part in asked), *(part.value for part in found), MOST_COUNTED + 1),
+        (*(part.value for part in filters), *(part.value for part in found), MOST_COUNTED + 1),
     ).fetchone()
     return RunCount(int(row[1] or 0), min(row[0], MOST_COUNTED), row[0] <= MOST_COUNTED)
 
@@ -244,9 +244,9 @@ def dataset_names(connection: Connection, dataset_ids: Iterable[int], *, org_id:
 
 
 def _names_of(connection: Connection, table: str, ids: Iterable[int], org_id: int) -> dict[int, str]:
-    asked = sorted(set(ids))
+    names = sorted(set(ids))
     rows = connection.execute(
-        f"SELECT id, name FROM {table} WHERE org_id = ? AND id IN {in_list(asked)}", (org_id, *asked)
+        f"SELECT id, name FROM {table} WHERE org_id = ? AND id IN {in_list(names)}", (org_id, *names)
     )
     return {row[0]: row[1] for row in rows}
 
@@ -271,8 +271,8 @@ def _with_words(
             columns="id, task_id",
         )
         unread = {row["task_id"] for row in page.items} - says.keys()
-        for task_id, asked in asked_of_tasks(connection, unread).items():
-            says[task_id] = words in (asked.user_instruction or "").casefold()
+        for task_id, instruction in instructions_of_tasks(connection, unread).items():
+            says[task_id] = words in (instruction.user_instruction or "").casefold()
         for row in page.items:
             if len(found) == limit and says[row["task_id"]]:
                 return found, found[-1], searched

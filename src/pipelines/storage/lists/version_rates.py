@@ -11,8 +11,8 @@ def series_of_org(
 ) -> list[RateSeries]:
     """Of the newest batches, or of those of an agent or a dataset. Batches of matrices and of chosen tasks
     are of no dataset."""
-    asked = {"b.agent_id": agent_id, "b.dataset_id": dataset_id}
-    given = {column: value for column, value in asked.items() if value is not None}
+    filters = {"b.agent_id": agent_id, "b.dataset_id": dataset_id}
+    given = {column: value for column, value in filters.items() if value is not None}
     conditions = "".join(f" AND {column} = ?" for column in given)
     rows = connection.execute(
         "SELECT b.id, b.dataset_id, b.agent_id, b.agent_version, COALESCE(b.label, b.reported_build),"
@@ -21,7 +21,7 @@ def series_of_org(
         " ORDER BY b.id DESC LIMIT ?",
         (org_id, *given.values(), MOST_BATCHES),
     ).fetchall()
-    batches = {row[0]: BatchOutcomes(*row, {}) for row in rows}
+    batches = {row[0]: BatchOutcomes(row[0], row[1], row[2], row[3], row[4], row[5], {}) for row in rows}
     for batch_id, task_id, passed, judged in connection.execute(
         "SELECT batch_id, task_id, SUM(CASE WHEN verdict = 'PASS' THEN 1 ELSE 0 END), COUNT(*) FROM runs"
         f" WHERE batch_id IN {in_list([*batches])} AND retried = 0 AND verdict IN ('PASS', 'FAIL')"

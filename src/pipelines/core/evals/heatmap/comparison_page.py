@@ -161,8 +161,8 @@ class _Table:
         """To the later cell, or to the earlier one where there is no later one."""
         has_later = row.after is not None and (column is None or column.id in self._places[1])
         matrix = (self._after if has_later else self._before).matrix_id
-        asked = {"scenario": row.named.scenario_id} | ({"variation": column.id} if column is not None else {})
-        return escape_markup(f"/evals/{quote(matrix, safe='')}/cell?{urlencode(asked)}")
+        query = {"scenario": row.named.scenario_id} | ({"variation": column.id} if column is not None else {})
+        return escape_markup(f"/evals/{quote(matrix, safe='')}/cell?{urlencode(query)}")
 
 
 def _colour(cell: HeatCell | None) -> str:

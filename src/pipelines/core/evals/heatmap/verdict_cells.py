@@ -56,12 +56,14 @@ def verdict_cell(place: str, cell: HeatCell, href: str | None, decision: str | N
     marks = cell.marks if is_flagged else cell.marks.removesuffix("!")
     decided = f'<span class="decided">{_decision_text(decision)}</span>' if decision is not None else ""
     scale = shift_scale(cell.shift) if cell.shift is not None else ""
-    said = cell_description(cell) + (f" Decided: {_decision_text(decision)}." if decision is not None else "")
+    sentence = cell_description(cell) + (
+        f" Decided: {_decision_text(decision)}." if decision is not None else ""
+    )
     link = f' href="{escape_markup(href)}"' if href is not None else ""
     return (
         f'<td class="{escape_markup(" ".join(kinds))}"><a id="at-{place}"{link}>'
         f'<span aria-hidden="true"><b>{f"{cell.shown} {marks}".rstrip()}</b>{scale}{match}{decided}</span>'
-        f'<span class="tip">{escape_markup(said)}</span></a></td>'
+        f'<span class="tip">{escape_markup(sentence)}</span></a></td>'
     )
 
 

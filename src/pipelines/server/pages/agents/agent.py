@@ -184,7 +184,7 @@ async def _overview(
 def _lately(connection: Connection, org_id: int, agent_id: int) -> Lately:
     found = batches_of_org(connection, org_id, agent_id=agent_id, limit=SHOWN, before_id=None).items
     matrices = overview.matrices_of_batches(connection, [batch.id for batch in found])
-    shown = [
+    recent = [
         batch.as_json()
         | {
             "matrix_id": matrices.get(batch.id),
@@ -196,4 +196,4 @@ def _lately(connection: Connection, org_id: int, agent_id: int) -> Lately:
     datasets = datasets_of_org(connection, org_id, agent_id=agent_id, limit=SHOWN, before_id=None).items
     series = series_of_org(connection, org_id, agent_id=agent_id)[:CHARTED]
     named = dataset_names(connection, (each.dataset_id for each in series), org_id=org_id)
-    return Lately(shown, datasets, rate_charts(series, {}, named))
+    return Lately(recent, datasets, rate_charts(series, {}, named))

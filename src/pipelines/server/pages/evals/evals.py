@@ -162,10 +162,10 @@ def _with(request: Request, **changed: str) -> str:
 async def summary_page(request: Request, visitor: Reader, days: Word = "", agent: Word = "") -> Response:
     asked_days = number_of(days) if number_of(days) in DAYS else None
     since = _days_ago(asked_days) if asked_days is not None else None
-    asked = SummaryFilters(since=since, agent_id=number_of(agent))
-    summary: Any = await summarize_evals(platform_of(request), visitor.org_id, asked)
+    filters = SummaryFilters(since=since, agent_id=number_of(agent))
+    summary: Any = await summarize_evals(platform_of(request), visitor.org_id, filters)
     by_day = list(reversed(summary["by_day"]))
-    builds = await _by_build(request, visitor.org_id, asked)
+    builds = await _by_build(request, visitor.org_id, filters)
     return await page(
         request,
         visitor,
@@ -194,13 +194,13 @@ async def summary_page(request: Request, visitor: Reader, days: Word = "", agent
     )
 
 
-async def _by_build(request: Request, org_id: int, asked: SummaryFilters) -> list[dict[str, Any]]:
+async def _by_build(request: Request, org_id: int, filters: SummaryFilters) -> list[dict[str, Any]]:
     """The newest matrices with their figures, oldest first."""
     filters = [
         Filter("org_id", org_id),
         Filter("kind", "matrix"),
-        Filter("agent_id", asked.agent_id),
-        Filter("created_at", asked.since, ">="),
+        Filter("agent_id", filters.agent_id),
+        Filter("created_at", filters.since, ">="),
     ]
 
     def read(connection: Connection) -> tuple[list[Matrix], dict[int, str]]:
@@ -291,8 +291,8 @@ async def adopt_draft(draft_id: str, request: Request, visitor: Writer) -> Respo
         body |= (await read_text(platform, visitor.org_id, text))[0] if text.strip() else draft.scenario
     except Refused as refused:
         return await _draft_page(request, visitor, draft_id, text=text, problems=refused.problems, status=422)
-    made = await draft_scenarios.adopt_draft(platform, visitor.org_id, draft_id, body)
-    return go(f"/evals/scenarios/{made['id']}", "The draft is a scenario now.")
+    created = await draft_scenarios.adopt_draft(platform, visitor.org_id, draft_id, body)
+    return go(f"/evals/scenarios/{created['id']}", "The draft is a scenario now.")
 
 
 @router.post("/evals/drafts/{draft_id}/dismiss")

@@ -70,14 +70,14 @@ class RunQuery:
 
     def usual(self, path: str) -> str:
         """The same filters in the usual order with the usual columns."""
-        asked = {name: value for name, value in self.given.items() if name != "sort"}
-        return f"{path}?{urlencode(asked)}" if asked else path
+        query = {name: value for name, value in self.given.items() if name != "sort"}
+        return f"{path}?{urlencode(query)}" if query else path
 
     def url(self, path: str, *, cursor: str | None = None, **fixed: str) -> str:
         """The same list elsewhere. `fixed` is what the path there does not say, such as the batch."""
-        asked = [*(self.given | fixed).items(), *(("column", name) for name in self.columns)]
-        asked += [("cursor", cursor)] if cursor is not None else []
-        return f"{path}?{urlencode(asked)}" if asked else path
+        query = [*(self.given | fixed).items(), *(("column", name) for name in self.columns)]
+        query += [("cursor", cursor)] if cursor is not None else []
+        return f"{path}?{urlencode(query)}" if query else path
 
 
 def read_run_query(
@@ -107,7 +107,7 @@ def read_run_query(
     chosen |= {name: read_date(given, name, problems) for name in DATES if name in given}
     if "agent_version" in given:
         chosen["agent_version"] = read_id(given, "agent_version", problems)
-    wanted = RunFilter(
+    filters = RunFilter(
         org_id=org_id,
         words=words[:LONGEST_WORDS],
         order=_order(given, order, problems),
@@ -115,7 +115,7 @@ def read_run_query(
     )
     return RunQuery(
         given=given,
-        wanted=wanted,
+        wanted=filters,
         before_id=_place(params.get("cursor", ""), problems),
         problems=problems,
         columns=tuple(name for name in COLUMNS if name in columns),

@@ -115,8 +115,8 @@ async def compare_marked(request: Request, visitor: Reader) -> Response:
     """Compares two selected runs or batches, the older one first."""
     matrices = request.query_params.getlist("matrix")
     if len(matrices) == 2:  # in the order of the list, the newest first
-        asked = urlencode({"from": matrices[1], "to": matrices[0]})
-        return RedirectResponse(f"/compare/matrices?{asked}", 303)
+        query = urlencode({"from": matrices[1], "to": matrices[0]})
+        return RedirectResponse(f"/compare/matrices?{query}", 303)
     for name, path in (("run", "/compare/runs"), ("batch", "/compare/batches")):
         marked = request.query_params.getlist(name)
         if marked:

@@ -213,12 +213,12 @@ def _task_parts(run: Run) -> dict[str, Any]:
 def _error(run: Run) -> dict[str, Any] | None:
     if run.error_class is None:
         return None
-    told = run.error_json if isinstance(run.error_json, dict) else {}
+    error = run.error_json if isinstance(run.error_json, dict) else {}
     return {
         "class": run.error_class,
-        "detail": str(told.get("detail") or ""),
-        "hint": str(told.get("hint") or ""),
-        "traceback": str(told.get("traceback") or ""),
+        "detail": str(error.get("detail") or ""),
+        "hint": str(error.get("hint") or ""),
+        "traceback": str(error.get("traceback") or ""),
     }
 
 
@@ -226,7 +226,7 @@ def _transcript(timeline: Timeline) -> dict[str, Any] | None:
     """The agent's transcript, if its messages could not be placed between the calls."""
     if timeline.has_placed or not timeline.messages:
         return None
-    shown = timeline.messages[:MOST_MESSAGES]
+    messages = timeline.messages[:MOST_MESSAGES]
     return {
         "messages": [
             {
@@ -235,9 +235,9 @@ def _transcript(timeline: Timeline) -> dict[str, Any] | None:
                 "thinking": thinking_text(message),
                 "calls": [call.name for call in message.tool_calls],
             }
-            for message in shown
+            for message in messages
         ],
-        "more": len(timeline.messages) - len(shown),
+        "more": len(timeline.messages) - len(messages),
     }
 
 
