@@ -72,13 +72,13 @@ def test_a_batch_whose_runs_report_different_builds_says_so(
     assert (batch["reported_build"], batch["has_other_builds"]) == ("b1", True)
 
 
-def test_what_is_no_build_is_stored_with_a_warning_and_names_nothing(
+def test_what_is_no_text_is_stored_and_names_no_build(
     api: Api, agent: PlayedAgent, deployment: Deployment
 ):
     deployment.builds = [7]
     batch = started(api, agent)
     assert batch["reported_build"] is None
-    assert "metadata.build is not a string" in api.only_run(batch["id"])["soft_warnings"]
+    assert api.only_run(batch["id"])["metadata"] == {"build": 7}
 
 
 def test_a_matrix_has_the_label_of_its_batch(api: Api, agent: PlayedAgent):

@@ -8,8 +8,7 @@ from pipelines.core.agents.reply_limits import MAX_FINAL_RESPONSE, MAX_MESSAGES
 from pipelines.core.agents.transcript import ROLES
 from pipelines.core.text.json_text import JsonObject
 
-BUILD_KEY = "build"
-TEXT_KEYS = ("model", "system_prompt_id", BUILD_KEY)
+TEXT_KEYS = ("model", "system_prompt_id")
 COUNT_KEYS = ("total_input_tokens", "total_output_tokens")
 NUMBER_KEYS = ("agent_runtime_ms", "total_cost_usd")
 ANSWER_KEY = "answer"

@@ -6,11 +6,11 @@ nothing there, so a label tells the two apart.
 
 from typing import NamedTuple
 
-from pipelines.core.agents.agent_response_schema import BUILD_KEY
 from pipelines.core.text.authored import Fields
 from pipelines.core.text.json_text import Json
 
 FIELDS = ("label", "note")
+BUILD_KEY = "build"  # of the metadata; what is no text there is stored and names no build
 LONGEST_LABEL = 100
 LONGEST_NOTE = 2_000
 

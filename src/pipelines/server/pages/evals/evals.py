@@ -194,13 +194,13 @@ async def summary_page(request: Request, visitor: Reader, days: Word = "", agent
     )
 
 
-async def _by_build(request: Request, org_id: int, filters: SummaryFilters) -> list[dict[str, Any]]:
+async def _by_build(request: Request, org_id: int, window: SummaryFilters) -> list[dict[str, Any]]:
     """The newest matrices with their figures, oldest first."""
     filters = [
         Filter("org_id", org_id),
         Filter("kind", "matrix"),
-        Filter("agent_id", filters.agent_id),
-        Filter("created_at", filters.since, ">="),
+        Filter("agent_id", window.agent_id),
+        Filter("created_at", window.since, ">="),
     ]
 
     def read(connection: Connection) -> tuple[list[Matrix], dict[int, str]]:
