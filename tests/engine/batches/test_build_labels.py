@@ -72,9 +72,7 @@ def test_a_batch_whose_runs_report_different_builds_says_so(
     assert (batch["reported_build"], batch["has_other_builds"]) == ("b1", True)
 
 
-def test_what_is_no_text_is_stored_and_names_no_build(
-    api: Api, agent: PlayedAgent, deployment: Deployment
-):
+def test_what_is_no_text_is_stored_and_names_no_build(api: Api, agent: PlayedAgent, deployment: Deployment):
     deployment.builds = [7]
     batch = started(api, agent)
     assert batch["reported_build"] is None

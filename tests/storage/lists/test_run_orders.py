@@ -12,7 +12,7 @@ from pipelines.storage.database.database import Database
 from pipelines.storage.lists.builds import Build, builds_of_batches, builds_of_runs
 from pipelines.storage.lists.run_lists import ORDERS, RunFilter, count_runs, run_page
 from pipelines.storage.lists.saved_views import delete_view, save_view, views_of_org
-from pipelines.storage.runs import batches, runs
+from pipelines.storage.runs import build_labels, runs
 from pipelines.storage.runs.runs import Ending
 from pipelines.wire.names import RunStatus
 
@@ -121,8 +121,8 @@ async def test_runs_are_listed_and_counted_by_version_date_label_and_tag(
     database: Database, stored: Stored, asked: dict[str, Any], has_any: bool, order: str
 ) -> None:
     def name(connection: Connection) -> None:
-        batches.set_label(connection, batch_id=stored.batch_id, label=BuildLabel("3f2a1c", None))
-        batches.add_reported_build(connection, batch_id=stored.batch_id, build="b1")
+        build_labels.set_label(connection, batch_id=stored.batch_id, label=BuildLabel("3f2a1c", None))
+        build_labels.add_reported_build(connection, batch_id=stored.batch_id, build="b1")
         connection.execute("UPDATE tasks SET tags = ?", ('["re%und","other"]',))
 
     await database.write(name)
@@ -145,7 +145,7 @@ async def test_the_first_build_that_is_reported_stays_and_others_are_noted(
     assert await build() is None
     for reported, has_others in (("b1", False), ("b1", False), ("b2", True), ("b1", True)):
         await database.write(
-            lambda write, name=reported: batches.add_reported_build(
+            lambda write, name=reported: build_labels.add_reported_build(
                 write, batch_id=stored.batch_id, build=name
             )
         )

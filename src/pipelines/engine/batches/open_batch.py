@@ -38,7 +38,7 @@ from pipelines.engine.models.choose_model import models_named_for
 from pipelines.engine.platform import Platform
 from pipelines.engine.simulation.check_rules import check_rules
 from pipelines.storage.lists import batch_outcomes
-from pipelines.storage.runs import batches
+from pipelines.storage.runs import batches, build_labels
 from pipelines.storage.runs.batches import Batch
 from pipelines.storage.tasks import datasets
 from pipelines.storage.tasks.datasets import TaskToRun
@@ -161,7 +161,7 @@ async def label_batch(platform: Platform, org_id: int, batch_id: int, body: Json
     if problems:
         raise Refused(problems, "the batch")
     await find_batch(platform, org_id, batch_id)
-    await platform.database.write(partial(batches.set_label, batch_id=batch_id, label=label))
+    await platform.database.write(partial(build_labels.set_label, batch_id=batch_id, label=label))
     return await find_batch(platform, org_id, batch_id)
 
 

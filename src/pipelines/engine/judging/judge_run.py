@@ -43,7 +43,7 @@ from pipelines.storage.database.trace_rows import has_calls_after, log_of_run
 from pipelines.storage.evals import eval_outcomes
 from pipelines.storage.evals.eval_outcomes import EvalOutcome
 from pipelines.storage.evals.evals import AskedOfRun
-from pipelines.storage.runs import batches, model_judgements, runs
+from pipelines.storage.runs import build_labels, model_judgements, runs
 from pipelines.storage.runs.model_judgements import Judge
 from pipelines.storage.runs.runs import Ending, Run
 from pipelines.storage.tasks import coding, oracles
@@ -135,7 +135,7 @@ async def judge_and_end(platform: Platform, run: Run, ending: Ending, responses:
                 raise _LogHasGrown
             build = reported_build(ending.metadata) if ended else None
             if build is not None and run.batch_id is not None:
-                batches.add_reported_build(connection, batch_id=run.batch_id, build=build)
+                build_labels.add_reported_build(connection, batch_id=run.batch_id, build=build)
             if ended and found.outcome is not None:
                 eval_outcomes.add_outcome(connection, replace(found.outcome, ended_at=now))
             return ended, _request_judgement(platform, connection, run, judge, now) if ended else None

@@ -418,23 +418,6 @@ def stop_batch(connection: Connection, *, batch_id: int, now: str, status: str =
     return done.rowcount == 1
 
 
-def set_label(connection: Connection, *, batch_id: int, label: BuildLabel) -> None:
-    connection.execute(
-        "UPDATE batches SET label = ?, note = ? WHERE id = ?", (label.label, label.note, batch_id)
-    )
-
-
-def add_reported_build(connection: Connection, *, batch_id: int, build: str) -> None:
-    """The first build that is reported stays; another one is only noted. Of a batch whose runs all report the
-    same, only the first of them writes."""
-    connection.execute(
-        "UPDATE batches SET reported_build = COALESCE(reported_build, ?),"
-        " has_other_builds = CASE WHEN reported_build IS NULL THEN 0 ELSE 1 END"
-        " WHERE id = ? AND (reported_build IS NULL OR (reported_build <> ? AND has_other_builds = 0))",
-        (build, batch_id, build),
-    )
-
-
 def set_budget(connection: Connection, *, batch_id: int, budget: Budget) -> None:
     connection.execute(
         "UPDATE batches SET max_cost_nanousd = ?, max_model_tokens = ? WHERE id = ?",

@@ -196,6 +196,7 @@ async def batch_events(batch_id: Id, request: Request, visitor: Reader) -> Respo
 async def label(batch_id: Id, request: Request, visitor: Writer) -> Response:
     form = await form_texts(request)
     platform, org_id = platform_of(request), visitor.org_id
+    await find_batch(platform, org_id, batch_id)
     matrix = await platform.database.read(lambda connection: matrix_of_batch(connection, batch_id))
     back = f"/evals/{matrix.matrix_id}" if matrix is not None else f"/batches/{batch_id}"
     try:

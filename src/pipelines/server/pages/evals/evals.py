@@ -81,17 +81,8 @@ async def matrices_page(
         "until": until,
         "sort": "oldest" if sort == "oldest" else "",
     }
-    days: list[Problem] = []
-    dates = {name: read_date(asked, name, days) for name in ("since", "until") if asked[name]}
-    filters = [
-        Filter("org_id", visitor.org_id),
-        Filter("agent_id", number_of(agent)),
-        Filter("status", status if status in STATES else None),
-        Filter("agent_version", number_of(version)),
-        Filter("COALESCE(label, reported_build)", asked["label"] or None),
-        Filter("created_at", dates.get("since"), ">="),
-        Filter("created_at", dates.get("until"), "<"),
-    ]
+    problems: list[Problem] = []
+    filters = _matrix_filters(visitor.org_id, asked, problems)
     place, is_oldest_first = number_of(before), bool(asked["sort"])
 
     def read(connection: Connection) -> _ListedMatrices:
@@ -117,9 +108,9 @@ async def matrices_page(
         ],
         is_live=any(matrix.status == "running" for matrix in listed),
         agents=await agent_choices(request, visitor.org_id),
-        status=422 if days else 200,
+        status=422 if problems else 200,
         asked=asked,
-        problems=days,
+        problems=problems,
         is_filtered=any(asked.values()),
         saved=saved,
         view_path=_with(request, before="", **asked),
@@ -127,6 +118,19 @@ async def matrices_page(
         more=_with(request, before=str(last)) if last is not None else None,
         back=_with(request, before="") if before else None,
     )
+
+
+def _matrix_filters(org_id: int, asked: dict[str, str], problems: list[Problem]) -> list[Filter]:
+    dates = {name: read_date(asked, name, problems) for name in ("since", "until") if asked[name]}
+    return [
+        Filter("org_id", org_id),
+        Filter("agent_id", number_of(asked["agent"])),
+        Filter("status", asked["status"] if asked["status"] in STATES else None),
+        Filter("agent_version", number_of(asked["version"])),
+        Filter("COALESCE(label, reported_build)", asked["label"] or None),
+        Filter("created_at", dates.get("since"), ">="),
+        Filter("created_at", dates.get("until"), "<"),
+    ]
 
 
 class _ListedMatrices(NamedTuple):
@@ -166,6 +170,7 @@ async def summary_page(request: Request, visitor: Reader, days: Word = "", agent
     summary: Any = await summarize_evals(platform_of(request), visitor.org_id, filters)
     by_day = list(reversed(summary["by_day"]))
     builds = await _by_build(request, visitor.org_id, filters)
+    is_one_agent = len({each["matrix"].agent_id for each in builds}) == 1  # else the line would mix agents
     return await page(
         request,
         visitor,
@@ -184,7 +189,7 @@ async def summary_page(request: Request, visitor: Reader, days: Word = "", agent
         builds=builds[::-1],
         chart_by_build=over_time(
             "matched under pressure",
-            [each | {"day": build_name(each["matrix"])} for each in builds],
+            [each | {"day": build_name(each["matrix"])} for each in builds if is_one_agent],
             lambda each: each["figures"]["under_pressure_match_rate"],
             "rate",
             by="version",
