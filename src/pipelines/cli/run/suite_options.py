@@ -10,7 +10,7 @@ from pipelines.cli.files import stop
 SET_BY_SUITES = (
     *("agent", "dataset", "resume", "repeats", "concurrency", "fault_seed", "fail_under"),
     *("passthrough", "cassette", "overwrite_cassette", "max_cost_usd", "max_model_tokens"),
-    *("strict_honesty", "label", "note"),
+    "strict_honesty",
 )
 
 
@@ -42,6 +42,8 @@ def run_suites_with_options(
         results=results,
         summary=summary,
         as_json=as_json,
+        label=context.params["label"],
+        note=context.params["note"],
     )
     run_suites(path, options)
 
