@@ -146,7 +146,7 @@ def test_a_qa_lead_goes_from_a_matrix_to_a_report_without_leaving_the_browser(
         clicks.on(page.locator("tr", has_text="build-1").locator("a[data-opens]"))
         expect(page.locator(".decided")).to_have_count(3)
         expect(page.locator("#live")).to_contain_text("3 decided")
-        page.go_back()
+        clicks.on(page.get_by_role("link", name="Evals", exact=True).first)
         clicks.on(page.locator("tr", has_text="2.0").locator("a[data-opens]"))
         clicks.on(page.get_by_role("link", name="Compare", exact=True))
         expect(page.get_by_role("heading", name="Is it more than chance?")).to_be_visible()

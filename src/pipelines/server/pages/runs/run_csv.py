@@ -18,7 +18,7 @@ from pipelines.server.pages.visitor import Reader
 from pipelines.storage.lists.run_lists import RunPage, run_page
 
 router = APIRouter()
-AT_ONCE = 200
+AT_ONCE = 500
 MOST_ROWS = 100_000
 
 Cell = Callable[[Any], object]
