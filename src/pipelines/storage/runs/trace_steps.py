@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pipelines.storage.database.connection import Connection, in_list
 
-BRIEF_CHARS = 240  # of arguments, a reply or an event in the list of steps
+BRIEF_CHARS = 480  # of arguments, a reply or an event in the list of steps
 COMPARED_CHARS = 20_000  # of arguments and of a reply, where two runs are compared
 _LAST = 2**31 - 1  # no log is so long
 _ROWS_AT_ONCE = 500  # searched by one statement, so that a search can stop between two
@@ -26,6 +26,8 @@ class StepOutline(NamedTuple):
     actor_id: str | None
     is_valid: int | None
     changes: int  # 1 where the row changed the world
+    occurred_at: str = ""
+    latency_ms: float | None = None
 
     @property
     def is_failure(self) -> bool:
@@ -68,7 +70,7 @@ def outline_of_run(connection: Connection, run_id: int) -> list[StepOutline]:
     """Every row in the order things happened, which an agent's own reports may shift."""
     found = connection.execute(
         "SELECT sequence, kind, tool_name, source, http_status, error_code, actor_id, is_valid,"
-        " CASE WHEN updates IS NULL THEN 0 ELSE 1 END"
+        " CASE WHEN updates IS NULL THEN 0 ELSE 1 END, occurred_at, latency_ms"
         " FROM trace_rows WHERE run_id = ? ORDER BY occurred_at, sequence",
         (run_id,),
     )
@@ -83,6 +85,19 @@ def briefs_of_run(connection: Connection, run_id: int, sequences: Sequence[int])
         (run_id, *sequences),
     )
     return {row[0]: StepBrief(*row) for row in found}
+
+
+def repeated_calls_of_run(connection: Connection, run_id: int) -> set[int]:
+    """Calls whose arguments and reply are those of the row before them, as texts."""
+    found = connection.execute(
+        "SELECT sequence FROM (SELECT sequence, kind,"
+        " arguments IS NOT DISTINCT FROM LAG(arguments) OVER in_order"
+        " AND response IS NOT DISTINCT FROM LAG(response) OVER in_order AS is_repeated"
+        " FROM trace_rows WHERE run_id = ? WINDOW in_order AS (ORDER BY occurred_at, sequence)) AS compared"
+        " WHERE is_repeated AND kind = 'tool_call'",
+        (run_id,),
+    )
+    return {row[0] for row in found}
 
 
 def changes_of_run(connection: Connection, run_id: int, upto: int | None = None) -> list[tuple[int, str]]:

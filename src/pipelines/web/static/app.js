@@ -75,7 +75,8 @@
     else if (act === "open") open(button.dataset.dialog);
     else if (act === "close") button.closest("dialog").close();
     else if (act === "copy") {
-      const from = button.dataset.from ? document.getElementById(button.dataset.from) : null;
+      const from = button.dataset.from ? document.getElementById(button.dataset.from)
+        : button.closest(".json-block")?.querySelector("pre");
       const text = from ? (from.value ?? from.textContent) : button.dataset.text;
       const before = button.textContent;
       try { await navigator.clipboard.writeText(text); button.textContent = "Copied"; }
