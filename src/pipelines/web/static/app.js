@@ -73,6 +73,12 @@
     const act = button.dataset.act;
     if (act === "scheme") applyScheme(isDark() ? "light" : "dark");
     else if (act === "open") open(button.dataset.dialog);
+    else if (act === "fill") { // without scripts, the link fills the field by a new page
+      const field = document.getElementById(button.dataset.into);
+      event.preventDefault();
+      field.value = button.dataset.text;
+      field.focus();
+    }
     else if (act === "close") button.closest("dialog").close();
     else if (act === "copy") {
       const from = button.dataset.from ? document.getElementById(button.dataset.from)
