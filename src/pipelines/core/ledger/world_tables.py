@@ -48,9 +48,7 @@ def world_tables(
     return {"tables": tables, "flags": flags}
 
 
-def _table(
-    entity_type: str, section: JsonObject, first: int, most: int, ahead: frozenset[str]
-) -> JsonObject:
+def _table(entity_type: str, section: JsonObject, first: int, most: int, ahead: frozenset[str]) -> JsonObject:
     in_order = sorted(section.items(), key=lambda item: f"{entity_type}.{item[0]}" not in ahead)
     shown = in_order[first : first + most]
     summaries = field_summaries(section)
