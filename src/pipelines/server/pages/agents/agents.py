@@ -177,7 +177,7 @@ async def _form_page(
     """The form as the user filled it in, with each problem next to its field."""
     name = agent.definition.name if agent is not None else ""
     trail = [*TRAIL, (name, f"/agents/{agent.id}")] if agent is not None else TRAIL
-    nothing = {"json_typed": "", "json_problems": [], "tested": None, "tools_read": None}
+    nothing: dict[str, Any] = {"json_typed": "", "json_problems": [], "tested": None, "tools_read": None}
     shown = nothing | context
     is_refused = bool(problems) or bool(shown["json_problems"])
     credentials = await platform_of(request).database.read(
