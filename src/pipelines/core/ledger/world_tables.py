@@ -50,11 +50,11 @@ def world_tables(
 
 def _table(entity_type: str, section: JsonObject, first: int, most: int, ahead: frozenset[str]) -> JsonObject:
     in_order = sorted(section.items(), key=lambda item: f"{entity_type}.{item[0]}" not in ahead)
-    shown = in_order[first : first + most]
+    listed = in_order[first : first + most]
     summaries = field_summaries(section)
     names = list(summaries)[:MOST_COLUMNS]
     rows: list[Json] = []
-    for id, attributes in shown:
+    for id, attributes in listed:
         held = attributes if isinstance(attributes, dict) else {}
         cells: JsonObject = {name: held[name] for name in names if name in held}
         rows.append({"id": id, "cells": cells})
@@ -85,8 +85,8 @@ def summary_of(values: list[Json], *, of: int) -> str:
     ('paid 2, new 1', '1.5 to 3, in 2 of 4')
     """
     there: list[Json] = [value for value in values if value is not None]
-    said = _summary_text(there)
-    return said if len(there) == of else f"{said}, in {len(there)} of {of}" if there else "nothing"
+    text = _summary_text(there)
+    return text if len(there) == of else f"{text}, in {len(there)} of {of}" if there else "nothing"
 
 
 def _summary_text(values: list[Json]) -> str:

@@ -161,8 +161,10 @@ async def post_edit(agent_id: Id, request: Request, visitor: Writer) -> Response
         return await _form_page(request, visitor, typed, agent=agent, problems=problems)
     except OdysseyError as error:
         return await _form_page(request, visitor, typed, agent=agent, problems=problems_in(error))
-    said = "Nothing changed." if changed.version == agent.version else f"Saved as version {changed.version}."
-    return go(f"/agents/{agent_id}", said)
+    message = (
+        "Nothing changed." if changed.version == agent.version else f"Saved as version {changed.version}."
+    )
+    return go(f"/agents/{agent_id}", message)
 
 
 async def _form_page(
@@ -178,8 +180,8 @@ async def _form_page(
     name = agent.definition.name if agent is not None else ""
     trail = [*TRAIL, (name, f"/agents/{agent.id}")] if agent is not None else TRAIL
     nothing: dict[str, Any] = {"json_typed": "", "json_problems": [], "tested": None, "tools_read": None}
-    shown = nothing | context
-    is_refused = bool(problems) or bool(shown["json_problems"])
+    fields = nothing | context
+    is_refused = bool(problems) or bool(fields["json_problems"])
     credentials = await platform_of(request).database.read(
         lambda connection: sorted(credentials_by_name(connection, visitor.org_id))
     )
@@ -199,15 +201,19 @@ async def _form_page(
         labels=agent_form.LABELS,
         sources=unsaved_agent.SOURCES,
         credentials=[(name, name) for name in credentials],
-        **shown,
+        **fields,
     )
 
 
 async def _import_refused(
     request: Request, visitor: Visitor, typed: str, problems: list[Problem]
 ) -> Response:
-    shown = [problem.as_json() | {"path": problem.path.removeprefix("/json") or ""} for problem in problems]
-    return await _form_page(request, visitor, agent_form.empty_form(), json_typed=typed, json_problems=shown)
+    problems_shown = [
+        problem.as_json() | {"path": problem.path.removeprefix("/json") or ""} for problem in problems
+    ]
+    return await _form_page(
+        request, visitor, agent_form.empty_form(), json_typed=typed, json_problems=problems_shown
+    )
 
 
 def _without_secret(typed: dict[str, str]) -> dict[str, str]:

@@ -178,10 +178,10 @@ async def change(scenario_id: str, request: Request, visitor: Writer) -> Respons
         return await _editor(
             request, visitor, typed, stored=before, problems=[problem], status=409, base=form
         )
-    said = (
+    message = (
         "Nothing was changed." if stored.version == before.version else f"Version {stored.version} is stored."
     )
-    return go(f"/evals/scenarios/{scenario_id}", said)
+    return go(f"/evals/scenarios/{scenario_id}", message)
 
 
 def _typed_in(form: dict[str, str]) -> "Typed":

@@ -120,15 +120,12 @@ def _cells(typed: Mapping[str, str], before: Json) -> JsonObject:
             continue
         id = field.removeprefix(VARIATION)
         cell = cells.get(id)
-        rest = (
-            {name: value for name, value in cell.items() if name != "expectation"}
-            if isinstance(cell, dict)
-            else {}
-        )
-        if expectation in ("", EXPECTATIONS[0]) and not rest:
+        details: JsonObject = dict(cell) if isinstance(cell, dict) else {}
+        details.pop("expectation", None)
+        if expectation in ("", EXPECTATIONS[0]) and not details:
             cells.pop(id, None)
         else:
-            cells[id] = {"expectation": expectation} | rest
+            cells[id] = {"expectation": expectation} | details
     return cells
 
 
@@ -137,8 +134,7 @@ def _rest(text: str) -> JsonObject:
         value = loads(text.encode())
     except InvalidJson:
         return {}
-    known = isinstance(value, dict)
-    return {name: part for name, part in value.items() if name in FIELDS} if known else {}
+    return {name: part for name, part in value.items() if name in FIELDS} if isinstance(value, dict) else {}
 
 
 def _text(value: Json) -> str:

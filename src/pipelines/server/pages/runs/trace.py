@@ -65,7 +65,7 @@ async def run_page(
     timeline = read.timeline
     run = timeline.run
     assert read.step is not None
-    shown = timeline.items[read.step.place].name
+    step_name = timeline.items[read.step.place].name
     trail = [("Runs", "/runs")]
     trail += [(f"Batch {run.batch_id}", f"/batches/{run.batch_id}")] if run.batch_id is not None else []
     return await page(
@@ -84,13 +84,13 @@ async def run_page(
         earlier=read.earlier,
         warnings=warnings_of(run)[:MOST_WARNINGS],
         warning_count=len(warnings_of(run)),
-        missed=s if s and s != shown else "",
+        missed=s if s and s != step_name else "",
         is_asked=bool(s),
         found=await _found(platform, visitor, run_id, q) if q else None,
         q=q,
-        links=view_links(query, shown, timeline),
+        links=view_links(query, step_name, timeline),
         time=time_context(timeline) if query.view == "time" else None,
-        **_list_context(timeline, read.briefs, read.window, shown, query),
+        **_list_context(timeline, read.briefs, read.window, step_name, query),
         **await _step_parts(platform, visitor, read.step),
         **await coding_context(platform, run),
     )
@@ -113,7 +113,7 @@ async def window_part(
 @router.get("/runs/{run_id}/steps/{name}")
 async def step_part(run_id: Id, name: str, platform: Ours, visitor: Reader, query: ShownAs) -> Response:
     """One step, and the world after it."""
-    step = await read_steps.read_step(platform, visitor.org_id, run_id, name, wanted=query.filter)
+    step = await read_steps.read_step(platform, visitor.org_id, run_id, name, line_filter=query.filter)
     parts = await _step_parts(platform, visitor, step)
     return await part(visitor, "trace_step_and_world.html", query=query, **parts)
 
@@ -217,10 +217,10 @@ async def judge(run_id: Id, request: Request, platform: Ours, visitor: Writer) -
     same = (before.verdict, before.failure_mode) == (after.verdict, after.failure_mode)
     now = after.verdict or "no verdict"
     now += f" ({after.pending_reason})" if after.pending_reason else ""
-    told = (
+    message = (
         f"Judged again: {now}, as before." if same else f"Judged again: {before.verdict or 'none'} → {now}."
     )
-    return go(f"/runs/{run_id}", told)
+    return go(f"/runs/{run_id}", message)
 
 
 @router.post("/runs/{run_id}/verdict")
@@ -249,8 +249,8 @@ def _view_chooser(s: str, at: int | None) -> Callable[[Timeline], TimelineView]:
     """The requested step, else the most relevant one, and the lines around it or the requested lines."""
 
     def choose(timeline: Timeline) -> TimelineView:
-        shown = s if s in timeline.positions else first_shown(timeline)
-        return TimelineView(window_at(timeline.line_places[shown] if at is None else at, timeline), shown)
+        step = s if s in timeline.positions else first_shown(timeline)
+        return TimelineView(window_at(timeline.line_places[step] if at is None else at, timeline), step)
 
     return choose
 

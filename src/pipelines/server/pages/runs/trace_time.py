@@ -88,12 +88,12 @@ def _tokens(brief: StepBrief | None) -> str | None:
     """`1,200 in, 80 out` of a call to a model, as its gateway counted them."""
     if brief is None or brief.payload is None or len(brief.payload) >= BRIEF_CHARS:
         return None
-    told: Json = loads_own(brief.payload)
-    if not isinstance(told, dict):
+    payload: Json = loads_own(brief.payload)
+    if not isinstance(payload, dict):
         return None
     counts = [
         f"{number:,} {word}"
         for name, word in (("input_tokens", "in"), ("output_tokens", "out"))
-        if isinstance(number := told.get(name), int)
+        if isinstance(number := payload.get(name), int)
     ]
     return ", ".join(counts) or None

@@ -71,9 +71,8 @@ def endpoint_body(form: Mapping[str, str]) -> JsonObject:
     if form["auth_type"] == "api_key" and form["auth_header"].strip():
         auth["header"] = form["auth_header"].strip()
     takes_auth = type != CODE
-    return {"name": form["endpoint_name"].strip(), "type": type, "config": config} | (
-        {"auth": auth} if takes_auth else {}
-    )
+    body: JsonObject = {"name": form["endpoint_name"].strip(), "type": type, "config": config}
+    return body | {"auth": auth} if takes_auth else body
 
 
 def form_problems(problems: Sequence[Problem]) -> dict[str, Any]:
