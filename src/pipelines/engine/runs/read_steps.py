@@ -82,7 +82,7 @@ class Timeline:
     messages: tuple[Message, ...]
     has_placed: bool  # whether the transcript tells the same calls as the log
     filter: TimelineFilter = EVERYTHING
-    repeated: frozenset[int] = frozenset()  # calls with the arguments and the reply of the row before them
+    repeated: frozenset[int] = frozenset()  # calls that equal the row with the number before
 
     @cached_property
     def items(self) -> list[TimelineItem]:
@@ -108,6 +108,8 @@ class Timeline:
     @cached_property
     def lines(self) -> list[TimelineLine]:
         """The items that the filter leaves, with equal calls folded. The first and the last always stay."""
+        if self._has_every_item:
+            return [TimelineLine(item) for item in self.items]
         lines: list[TimelineLine] = []
         run: list[TimelineItem] = []
         for item in [each for each in self.items if self._is_wanted(each)]:
@@ -120,6 +122,8 @@ class Timeline:
     @cached_property
     def line_places(self) -> dict[str, int]:
         """The line of each item; for an item without a line, the line before it."""
+        if self._has_every_item:
+            return self.positions
         own = {line.item.name: place for place, line in enumerate(self.lines)}
         places: dict[str, int] = {}
         place = 0
@@ -132,6 +136,11 @@ class Timeline:
         rows = [TimedRow(step.sequence, step.kind, step.occurred_at, step.latency_ms) for step in self.steps]
         return run_time(rows, self.run.dispatched_at or self.run.started_at, self.run.ended_at)
 
+    @property
+    def _has_every_item(self) -> bool:
+        """Whether each item has a line: most timelines, and the long ones should not be walked twice."""
+        return not self.filter.only and (not self.filter.is_folded or len(self.repeated) < FOLDED_FROM - 1)
+
     def _is_wanted(self, item: TimelineItem) -> bool:
         if not self.filter.only or item.kind in ("start", "end"):
             return True
@@ -142,16 +151,11 @@ class Timeline:
     def _repeats(self, item: TimelineItem, before: TimelineItem) -> bool:
         """Whether it is the call before it once more, with nothing between them and nothing changed."""
         step, last = item.step, before.step
-        return (
-            self.filter.is_folded
-            and step is not None
-            and last is not None
-            and step.sequence in self.repeated
-            and self.positions[item.name] == self.positions[before.name] + 1
-            and not (step.changes or last.changes)
-            and step._replace(sequence=0, occurred_at="", latency_ms=None)
-            == last._replace(sequence=0, occurred_at="", latency_ms=None)
-        )
+        if step is None or last is None or step.sequence not in self.repeated:
+            return False
+        is_next = last.sequence == step.sequence - 1
+        is_equal = step.outcome == last.outcome and not step.changes
+        return is_next and is_equal and self.positions[item.name] == self.positions[before.name] + 1
 
     @cached_property
     def failures(self) -> list[str]:

@@ -30,6 +30,11 @@ class StepOutline(NamedTuple):
     latency_ms: float | None = None
 
     @property
+    def outcome(self) -> tuple[object, ...]:
+        """What makes two calls with the same arguments and the same reply equal."""
+        return self[1:9]  # from `kind` to `changes`
+
+    @property
     def is_failure(self) -> bool:
         """A call that did not get what it asked for, or whose reply failed its check."""
         if self.kind != "tool_call":
@@ -88,13 +93,13 @@ def briefs_of_run(connection: Connection, run_id: int, sequences: Sequence[int])
 
 
 def repeated_calls_of_run(connection: Connection, run_id: int) -> set[int]:
-    """Calls whose arguments and reply are those of the row before them, as texts."""
+    """Calls whose tool, arguments and reply are those of the row with the number before, as texts."""
     found = connection.execute(
-        "SELECT sequence FROM (SELECT sequence, kind,"
-        " arguments IS NOT DISTINCT FROM LAG(arguments) OVER in_order"
-        " AND response IS NOT DISTINCT FROM LAG(response) OVER in_order AS is_repeated"
-        " FROM trace_rows WHERE run_id = ? WINDOW in_order AS (ORDER BY occurred_at, sequence)) AS compared"
-        " WHERE is_repeated AND kind = 'tool_call'",
+        "SELECT own.sequence FROM trace_rows AS own JOIN trace_rows AS last"
+        " ON last.run_id = own.run_id AND last.sequence = own.sequence - 1"
+        " WHERE own.run_id = ? AND own.kind = 'tool_call' AND last.kind = 'tool_call'"
+        " AND own.tool_name = last.tool_name AND own.arguments IS NOT DISTINCT FROM last.arguments"
+        " AND own.response IS NOT DISTINCT FROM last.response",
         (run_id,),
     )
     return {row[0] for row in found}

@@ -125,7 +125,8 @@ def _cells(typed: Mapping[str, str], before: Json) -> JsonObject:
         if expectation in ("", EXPECTATIONS[0]) and not details:
             cells.pop(id, None)
         else:
-            cells[id] = {"expectation": expectation} | details
+            details["expectation"] = expectation
+            cells[id] = details
     return cells
 
 
