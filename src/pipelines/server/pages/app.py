@@ -16,7 +16,14 @@ from pipelines.server.pages.evals import compare_matrices, eval_matrix, eval_sce
 from pipelines.server.pages.page import bare_page, page
 from pipelines.server.pages.reviews import review, review_item
 from pipelines.server.pages.runs import accept_run, coding_run, compare_runs, run_csv, runs, trace
-from pipelines.server.pages.settings import models, settings, settings_keys, settings_live, settings_server
+from pipelines.server.pages.settings import (
+    cassette,
+    models,
+    settings,
+    settings_keys,
+    settings_live,
+    settings_server,
+)
 from pipelines.server.pages.tasks import dataset_rules, datasets, new_dataset, tasks
 from pipelines.server.pages.visitor import SignInNeeded, Visitor
 from pipelines.server.pages.worlds import new_world, world_forms, worlds
@@ -52,7 +59,7 @@ MODULES = (
     ),
     *(evals, eval_scenarios, eval_matrix, compare_matrices),
     *(review, review_item),
-    *(settings, settings_keys, settings_live, settings_server),
+    *(settings, settings_keys, settings_live, cassette, settings_server),
 )
 #: The first parts of the paths that are pages. The API answers all others.
 ROOTS = frozenset(_first_part(route.path) for module in MODULES for route in module.router.routes) - {""}

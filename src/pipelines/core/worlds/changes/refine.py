@@ -65,7 +65,7 @@ def refine(
     for number, sentence in enumerate(clauses):
         try:
             draw = Draw(f"{rng_seed}/{number}/{sentence}")
-            current, did = _followed(Ground(toolset, current), sentence, draw, now)
+            current, did = followed(Ground(toolset, current), sentence, draw, now)
             notes.append(did)
         except NotUnderstood as why:
             problems += [_in(sentence, problem, len(clauses)) for problem in why.problems]
@@ -96,7 +96,8 @@ def _in(sentence: str, problem: Problem, count: int) -> Problem:
     return Problem(path=problem.path, message=problem.message + where, hint=problem.hint)
 
 
-def _followed(ground: Ground, sentence: str, draw: Draw, now: str) -> "Followed":
+def followed(ground: Ground, sentence: str, draw: Draw, now: str) -> "Followed":
+    """The world after one sentence, and what was done."""
     language = Language(ground)
     try:
         change = language.read(sentence)
