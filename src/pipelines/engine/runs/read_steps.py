@@ -7,13 +7,13 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal, NamedTuple
 
 from pipelines.core.agents.placed_messages import place_messages
 from pipelines.core.agents.transcript import Message, messages_from_stored
 from pipelines.core.ledger.ledger import InvalidUpdate, World, update_from_json
 from pipelines.core.ledger.ledger_steps import EntityChange, StepLog, WorldAfter, entity_history, world_after
+from pipelines.core.limits.lazy_property import lazy_property
 from pipelines.core.text.json_text import JsonObject, dumps, loads_own
 from pipelines.core.tools.failure_words import rule_in_words
 from pipelines.core.tools.trace_row import TOOL_CALL, TraceRow
@@ -64,7 +64,7 @@ class Timeline:
     messages: tuple[Message, ...]
     has_placed: bool  # whether the transcript tells the same calls as the log
 
-    @cached_property
+    @lazy_property
     def items(self) -> list[TimelineItem]:
         calls = 0
         waiting = self._messages()[::-1]
@@ -81,19 +81,19 @@ class Timeline:
     def has_ended(self) -> bool:
         return self.run.status not in (RunStatus.PENDING, RunStatus.RUNNING)
 
-    @cached_property
+    @lazy_property
     def positions(self) -> dict[str, int]:
         return {item.name: place for place, item in enumerate(self.items)}
 
-    @cached_property
+    @lazy_property
     def failures(self) -> list[str]:
         return [str(step.sequence) for step in self.steps if step.is_failure]
 
-    @cached_property
+    @lazy_property
     def actors(self) -> list[str]:
         return list(dict.fromkeys(step.actor_id for step in self.steps if step.actor_id is not None))
 
-    @cached_property
+    @lazy_property
     def sources(self) -> Counter[str]:
         return Counter(step.source or "error" for step in self.steps if step.kind == TOOL_CALL)
 
