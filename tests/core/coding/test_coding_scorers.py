@@ -10,7 +10,10 @@ from pipelines.core.coding.ran_scorer import (
     ScorerRun,
     changed_runner_sign,
     cut_off_problem,
+    deceived_sign,
+    passed_tests,
     score_run,
+    silent_session_sign,
     touched_tests_sign,
 )
 from pipelines.core.coding.scenario import CodingScenario
