@@ -4,6 +4,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
 
 from fastapi import FastAPI, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse
@@ -222,7 +223,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     )
     budget_ends = BudgetEnforcer(platform, runner)
     platform.models.on_used_up = budget_ends.used_up
-    readiness = Readiness(database)
+    readiness = Readiness(database, folders=_written_folders(settings), problem=lambda: runner.queue_problem)
     await runner.start(listen=whole.is_worker, is_queue_new=is_queue_new)
     await platform.judge_tasks.open(
         worker=worker,
@@ -286,6 +287,11 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         await upload_helpers.close()
         await span_helpers.close()
         await database.close()
+
+
+def _written_folders(settings: Settings) -> list[Path]:
+    folders = [settings.data_dir.resolve()]
+    return folders if settings.is_shared else [*folders, settings.database_path.resolve().parent]
 
 
 def _models(
