@@ -88,6 +88,7 @@ from pipelines.server.proxy.sandbox_connection import RunDoor
 from pipelines.server.proxy.sandbox_models import ModelDoor
 from pipelines.server.service import broken_files, sandboxes
 from pipelines.server.service.batch_watches import BatchWatches
+from pipelines.server.service.database_files import DatabaseFiles
 from pipelines.server.service.fill_task_keys import TaskNaming
 from pipelines.server.service.first_start import SECRET_FILE
 from pipelines.server.service.housekeeping import Housekeeping
@@ -237,6 +238,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     housekeeping = Housekeeping(settings, database)
     review_watch = ReviewWatch(platform, runner)
     task_naming = TaskNaming(platform)
+    files = None if settings.is_shared else DatabaseFiles(database, settings.database_path)
     try:
         yield {
             "platform": platform,
@@ -264,6 +266,8 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         }
     finally:
         lag.close()
+        if files is not None:
+            await files.close()
         await housekeeping.close()
         await review_watch.close()
         await task_naming.close()
