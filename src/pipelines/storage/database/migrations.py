@@ -1073,6 +1073,14 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         CREATE INDEX author_jobs_of_subject ON author_jobs (org_id, subject, id);
         """,
     ),
+    (
+        "0031_hosts_of_credentials",
+        """
+        -- To which hosts a credential may be sent, as a JSON array: [] is bound to the first that it is sent
+        -- to, ["*"] is any, as it was for all of them before.
+        ALTER TABLE credentials ADD COLUMN hosts TEXT NOT NULL DEFAULT '["*"]';
+        """,
+    ),
 )
 
 
