@@ -127,7 +127,7 @@ def passed_tests(ran: ScorerRun, names: Collection[str]) -> list[str]:
     return sorted(found)
 
 
-def test_paths(ran: ScorerRun) -> list[str]:
+def paths_of_tests(ran: ScorerRun) -> list[str]:
     """Files whose tests passed, as pytest names them."""
     outcomes = (session.get("outcomes") for session in ran.sessions)
     tests = (test for told in outcomes if isinstance(told, dict) for test in told)

@@ -139,8 +139,14 @@ class BatchRunner:
             await self._enqueue(batch)
         except StorageUnavailable as error:
             log.warning("batch %s is stored and waits for the queue: %s", batch.id, error)
-            self._unqueued[batch.id, batch.unqueued_since] = BEATS  # with the next round
-            self.queue_problem = "Batches wait, because the queue cannot be written."
+            self._queue_later(batch)
+        except Exception:  # it is stored and would run all the same: an error would say that it does not
+            log.exception("batch %s is stored and could not be queued", batch.id)
+            self._queue_later(batch)
+
+    def _queue_later(self, batch: Batch) -> None:
+        self._unqueued[batch.id, batch.unqueued_since] = BEATS  # with the next round
+        self.queue_problem = "Batches wait, because the queue cannot be written."
 
     async def _enqueue(self, batch: Batch) -> None:
         """Shards that overlap do no harm: each run is claimed once."""

@@ -300,7 +300,8 @@ class Database:
         for _, done in group.changes:
             if not done.done():
                 done.set_exception(error)
-        self._next.restarts_log |= group.restarts_log
+        if group.restarts_log:  # a later checkpoint starts the log again
+            self._checkpoint = None
 
     def _is_inserted(self, group: _Group) -> bool:
         """Commit the rows here and now; whatever is in the way, the writer thread has the patience for."""
