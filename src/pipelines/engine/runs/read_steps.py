@@ -7,13 +7,13 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal, NamedTuple
 
 from pipelines.core.agents.placed_messages import place_messages
 from pipelines.core.agents.transcript import Message, messages_from_stored
 from pipelines.core.ledger.ledger import InvalidUpdate, World, update_from_json
 from pipelines.core.ledger.ledger_steps import EntityChange, StepLog, WorldAfter, entity_history, world_after
+from pipelines.core.limits.lazy_property import lazy_property
 from pipelines.core.text.json_text import JsonObject, dumps, loads_own
 from pipelines.core.tools.failure_words import rule_in_words
 from pipelines.core.tools.step_times import RunTime, TimedRow, run_time
@@ -85,7 +85,7 @@ class Timeline:
     filter: TimelineFilter = EVERYTHING
     repeated: frozenset[int] = frozenset()  # calls that equal the row with the number before
 
-    @cached_property
+    @lazy_property
     def items(self) -> list[TimelineItem]:
         calls = 0
         waiting = self._messages()[::-1]
@@ -102,11 +102,11 @@ class Timeline:
     def has_ended(self) -> bool:
         return self.run.status not in (RunStatus.PENDING, RunStatus.RUNNING)
 
-    @cached_property
+    @lazy_property
     def positions(self) -> dict[str, int]:
         return {item.name: place for place, item in enumerate(self.items)}
 
-    @cached_property
+    @lazy_property
     def lines(self) -> list[TimelineLine]:
         """The items that the filter leaves, with equal calls folded. The first and the last always stay."""
         if self._has_every_item:
@@ -120,7 +120,7 @@ class Timeline:
             run.append(item)
         return lines + _folded(run)
 
-    @cached_property
+    @lazy_property
     def line_places(self) -> dict[str, int]:
         """The line of each item; for an item without a line, the line before it."""
         if self._has_every_item:
@@ -132,7 +132,7 @@ class Timeline:
             place = places[item.name] = own.get(item.name, place)
         return places
 
-    @cached_property
+    @lazy_property
     def time(self) -> RunTime | None:
         rows = [TimedRow(step.sequence, step.kind, step.occurred_at, step.latency_ms) for step in self.steps]
         return run_time(rows, self.run.dispatched_at or self.run.started_at, self.run.ended_at)
@@ -158,15 +158,15 @@ class Timeline:
         is_equal = step.outcome == last.outcome and not step.changes
         return is_next and is_equal and self.positions[item.name] == self.positions[before.name] + 1
 
-    @cached_property
+    @lazy_property
     def failures(self) -> list[str]:
         return [str(step.sequence) for step in self.steps if step.is_failure]
 
-    @cached_property
+    @lazy_property
     def actors(self) -> list[str]:
         return list(dict.fromkeys(step.actor_id for step in self.steps if step.actor_id is not None))
 
-    @cached_property
+    @lazy_property
     def sources(self) -> Counter[str]:
         return Counter(step.source or "error" for step in self.steps if step.kind == TOOL_CALL)
 

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from pipelines.core.text.json_text import JsonObject, dumps
+from pipelines.core.text.spreadsheet import spreadsheet_cell
 from pipelines.engine.batches import open_batch
 from pipelines.engine.find import find_batch
 from pipelines.engine.judging import rejudge_runs, rescore
@@ -294,7 +295,10 @@ async def _as_csv(pages: AsyncIterator[list[JsonObject]]) -> AsyncIterator[str]:
     table = csv.DictWriter(text, EXPORTED, extrasaction="ignore")
     table.writeheader()
     async for page in pages:
-        table.writerows(page)
+        table.writerows(
+            {name: spreadsheet_cell(text) if isinstance(text, str) else text for name, text in run.items()}
+            for run in page
+        )
         yield text.getvalue()
         text.seek(0)
         text.truncate()

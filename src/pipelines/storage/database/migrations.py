@@ -5,6 +5,10 @@ Written for SQLite; `postgres_store` turns the types, and `text_hash`, into its 
 
 import hashlib
 import re
+from collections.abc import Collection
+
+from pipelines import __version__
+from pipelines.core.text.problems import Problem, Refused
 
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     (
@@ -1104,7 +1108,26 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         );
         """,
     ),
+    (
+        "0033_hosts_of_credentials",
+        """
+        -- To which hosts a credential may be sent, as a JSON array: [] is bound to the first that it is sent
+        -- to, ["*"] is any, as it was for all of them before.
+        ALTER TABLE credentials ADD COLUMN hosts TEXT NOT NULL DEFAULT '["*"]';
+        """,
+    ),
 )
+
+
+def refuse_newer(done: Collection[str], known: Collection[str]) -> None:
+    """Raises Refused where a newer version has changed the schema: what an older one reads and writes there
+    would be wrong without a word."""
+    newer = sorted(set(done) - set(known))
+    if not newer:
+        return
+    message = f"has the migration {newer[-1]}, which this version {__version__} of pipelines does not know"
+    hint = "start the newer version that wrote it, or restore the backup from before the upgrade"
+    raise Refused([Problem(path="the database", message=message, hint=hint)], "the database")
 
 
 def text_hash(text: str) -> str:

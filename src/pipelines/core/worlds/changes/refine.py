@@ -9,9 +9,9 @@ Sentences may follow each other (`;`, a full stop, `then`). One that cannot be f
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from pipelines.core.ledger.ledger_schema import state_problems
+from pipelines.core.limits.lazy_property import lazy_property
 from pipelines.core.simulation.expr import Expr
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.rules.language.text import sentences as in_text
@@ -114,7 +114,7 @@ class _Refinement:
     draw: Draw
     now: str
 
-    @cached_property
+    @lazy_property
     def own(self) -> TypeOutline:
         return self.ground.outline.types[self.change.kind]
 

@@ -410,6 +410,12 @@ CREDENTIAL: JsonObject = {
     },
     "additionalProperties": False,
 }
+CREDENTIAL_HOSTS: JsonObject = {
+    "type": "object",
+    "required": ["hosts"],
+    "properties": {"hosts": {"type": "array", "maxItems": 20, "items": {"type": "string", "maxLength": 253}}},
+    "additionalProperties": False,
+}
 _ENDPOINT_FIELDS: JsonObject = {
     "name": {"type": "string", "pattern": r"^[A-Za-z0-9][A-Za-z0-9._\-]{0,127}$"},
     "type": {"enum": ["mcp_server", "http_openapi", "code"]},

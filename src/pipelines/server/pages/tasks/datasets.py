@@ -148,7 +148,7 @@ async def dataset_page(
 async def export(
     request: Request, visitor: Reader, dataset_id: Id, format: Literal["csv", "json"] = "csv"
 ) -> Response:
-    """The same file as the API exports; uploading it creates the same tasks."""
+    """The same file as the API exports. Uploading the JSON creates the same tasks."""
     platform = platform_of(request)
     dataset = await find_dataset(platform, visitor.org_id, dataset_id)
     as_json = format == "json"
