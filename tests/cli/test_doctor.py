@@ -263,6 +263,16 @@ def test_a_tool_that_would_be_a_guess_is_a_warning(folder: Folder):
     assert "to confirm it, give" in json.dumps(told)
 
 
+def test_the_next_command_is_told_as_it_is_typed_here(folder: Folder):
+    where = f" --dir {folder.path}"
+    assert json.loads(folder.examined().stdout)["next"] == f"pipelines odyssey dev{where}"
+    folder.write(app_py="x = 1\ndef broken(:\n")
+    assert json.loads(folder.examined().stdout)["next"] == f"pipelines odyssey doctor{where}"
+    (folder.path / "app.py").unlink()
+    (folder.path / "agent.json").unlink()
+    assert json.loads(folder.examined().stdout)["next"] == f"pipelines odyssey init{where}"
+
+
 def test_the_platform_that_was_named_has_to_be_there(folder: Folder):
     folder.server = "http://127.0.0.1:9"
     assert "cannot be reached" in folder.examined().of("proxy", "problem")["seen"]

@@ -219,6 +219,7 @@ def test_the_seeds_example_as_it_is_printed(project: Import) -> None:
                 name="research-tools",
                 functions=[tools_network.search_wikipedia, tools_network.fetch_url],
                 requirements=["httpx>=0.27", "trafilatura"],
+                allow_hosts=["*.wikipedia.org"],
                 org_id=42,
                 api_key=os.environ["PIPELINES_API_KEY"],
                 base_url=server.url,
@@ -249,6 +250,7 @@ def test_a_missing_requirement_is_a_warning_of_python(project: Import) -> None:
             name="t",
             functions=[tools.fetch_url],
             requirements=["trafilatura"],
+            allow_hosts=["*.wikipedia.org"],
             base_url=server.url,
             api_key="k",
         )
