@@ -309,6 +309,8 @@ def test_without_a_key_it_is_told_where_one_could_be(
 ) -> None:
     monkeypatch.delenv("PIPELINES_API_KEY")
     monkeypatch.chdir(tmp_path)
+    assert find_agent("nobody by this name") is None, "the server is of this user and machine"
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "of-another-user"))
     with pytest.raises(ApiFailed, match="pass api_key, set PIPELINES_API_KEY, or run where"):
         find_agent("x")
     (tmp_path / ".pipelines").mkdir()
