@@ -19,9 +19,7 @@ def gate_code(runs: list[Any], fail_under: float | None) -> ExitCode:
     counts = tally(runs)
     code = counts.exit_code(1.0) if fail_under is None else counts.gate_code(fail_under)
     if code is ExitCode.UNDECIDED:
-        text = (
-            f"{counts.undecided} of {counts.total} runs are PENDING: the gate is open. {undecided_text(runs)}"
-        )
+        text = f"The gate is open: PENDING runs would decide it. {undecided_text(runs)}"
         stderr.print(text, markup=False, soft_wrap=True)
     if not counts.passed and not counts.failed and not counts.not_run:
         text = undecided_text(runs) if pending_reasons(runs) else "Give the tasks an oracle."
