@@ -184,6 +184,13 @@ def test_an_answer_about_what_was_shown_is_asked_for_once() -> None:
     assert len(found.questions) == 1
 
 
+def test_an_answer_that_describes_a_record_which_another_only_names_is_asked_for_again() -> None:
+    found = played(lambda question: reply({"room_id": "r-50", "state": "state 50"}))
+    first, second = (data_of(question)["world"]["shown"]["room"] for question in found.questions)
+    assert "r-50" not in first
+    assert second["r-50"] == LARGE["room"]["r-50"]
+
+
 def test_a_change_of_a_type_that_the_call_has_nothing_to_do_with_is_refused() -> None:
     state = LARGE | {"audit": {f"a-{n}": {"text": "z" * 900} for n in range(60)}}
     change = {"op": "remove", "entity_type": "audit", "id": "a-59"}
