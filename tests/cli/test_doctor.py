@@ -380,7 +380,9 @@ def test_the_table_fits_80_columns_and_says_what_to_do(folder: Folder):
     folder.write(app_py="import nothing_here\n")
     done = folder.process("--server", folder.server)
     assert done.returncode == 1
-    assert max(map(len, done.stdout.splitlines())) <= 80
+    *lines, next_command = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert next_command == f"Correct this, then: pipelines odyssey doctor --dir {folder.path}"
     assert "\x1b" not in done.stdout
     shown = " ".join(done.stdout.split())
     assert "app.py:1: ModuleNotFoundError: No module named 'nothing_here'" in shown

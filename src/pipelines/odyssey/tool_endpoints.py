@@ -60,7 +60,7 @@ def create_code(
     }
     body |= {"org_id": org_id} if org_id is not None else {}
     try:
-        made: Row = Api(api_key=api_key, base_url=base_url).post(ENDPOINTS, body, timeout_s=DISCOVERY_S)
+        created: Row = Api(api_key=api_key, base_url=base_url).post(ENDPOINTS, body, timeout_s=DISCOVERY_S)
     except ApiFailed as failed:
         if failed.status not in (404, 405):
             raise
@@ -70,7 +70,7 @@ def create_code(
             status=failed.status,
             code=failed.code,
         ) from failed
-    return made
+    return created
 
 
 def _shipped(functions: str | Sequence[Callable[..., Any]], requirements: Sequence[str]) -> dict[str, Any]:

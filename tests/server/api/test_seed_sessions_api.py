@@ -327,7 +327,7 @@ async def test_an_agent_without_tools_has_nothing_to_make_a_world_for(org):
 
 async def test_a_pasted_world_of_the_wrong_shape_is_refused_whole(org):
     session = await opened(org)
-    for state in ([], {"order": []}, {"order": {"1": 3}}, {"initial_state": {"order": {}}}, "order"):
+    for state in ([], {"order": []}, {"order": {"1": 3}}, {"initial_state": {"order": []}}, "order"):
         answer = await org.client.put(f"{SESSIONS}/{session['id']}/world", json={"state": state})
         refused(answer, 422, "invalid_request")
     assert (await world_of(org, session))["revision"] == 1
