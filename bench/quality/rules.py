@@ -44,8 +44,7 @@ def _answer(body: Row, sentence: Row, name: str, item: Row | None, why: str) -> 
     embedded = _OUTCOMES[scored_sentence(body, sentence).outcome]
     if item is None or item["status"] != "proposed":
         told = why if item is None else item["left_out"] or item["tried"]["problem"]
-        by_intent = not sentence["enforceable"]
-        return Answer(case=name, embedded=embedded, model=RIGHT if by_intent else OPEN, why=str(told)[:300])
+        return Answer(case=name, embedded=embedded, model=embedded, why=str(told)[:300])
     if not sentence["enforceable"]:
         return Answer(case=name, embedded=embedded, model=WRONG, why="rules for what no rule can enforce")
     under = scored_sentence(body, sentence, item["rules"])

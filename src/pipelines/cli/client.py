@@ -14,7 +14,6 @@ import typer
 from pipelines.cli.files import stop
 from pipelines.core.results.gate import ExitCode
 from pipelines.core.text.problems import said_of
-from pipelines.wire.started_servers import key_file_of
 
 KEY_FILE = Path(".pipelines/api-key")
 TOO_MANY = 429
@@ -195,6 +194,8 @@ class FoundKey(NamedTuple):
 
 def find_key(url: str) -> FoundKey | None:
     """In this folder; else where the server was started last that listens at the URL."""
+    from pipelines.odyssey.started_servers import key_file_of
+
     for file in (KEY_FILE, key_file_of(url)):
         with suppress(OSError):
             if file is not None and (key := file.read_text().strip()):

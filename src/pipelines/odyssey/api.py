@@ -7,9 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pipelines.wire.started_servers import key_file_of
-
 from .errors import MOST_SHOWN, ApiFailed
+from .started_servers import key_file_of
 from .transport import ExchangeFailed, HttpReply, HttpRequest, exchange
 
 DEFAULT_URL = "http://127.0.0.1:8420"  # where `pipelines up` listens, unless told otherwise

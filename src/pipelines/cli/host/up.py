@@ -28,7 +28,6 @@ from pipelines.server.proxy.fast_proxy import LeanProxyProtocol
 from pipelines.server.service import logs
 from pipelines.server.service.first_start import SECRET_FILE, FirstStart, prepare
 from pipelines.server.service.private_files import close_folder
-from pipelines.wire.started_servers import note_server
 
 stderr = Console(stderr=True, highlight=False)
 LOCK_FILE = "lock"
@@ -240,6 +239,8 @@ def _announce_groups(app: App) -> None:
 
 def _announce(settings: Settings, started: FirstStart, url: str) -> None:
     if started.key_file.is_file():
+        from pipelines.odyssey.started_servers import note_server
+
         note_server(url, started.key_file)
     typer.echo(f"Odyssey is at {url}  (API docs: {url}/docs)")
     if started.sign_in_code is not None:

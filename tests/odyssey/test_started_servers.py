@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.wire.started_servers import MOST_NOTED, key_file_of, note_server, notes_file
+from pipelines.odyssey.started_servers import MOST_NOTED, key_file_of, note_server, notes_file
 
 
 @pytest.fixture(autouse=True)
