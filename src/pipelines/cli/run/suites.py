@@ -12,7 +12,7 @@ import typer
 
 from pipelines.cli.agent.dev import accepts_key, ended_by_signals
 from pipelines.cli.agent.register import register
-from pipelines.cli.client import Server, find_key
+from pipelines.cli.client import KEY_FILE, Server
 from pipelines.cli.eval import run as eval_run
 from pipelines.cli.eval.gate import FailOn
 from pipelines.cli.files import Stopped, is_number, or_stop, read_text, stderr, stop, write_text
@@ -138,8 +138,7 @@ class _SuiteRunner:
             return self._stack.enter_context(Server(url, self._options.api_key))
         from pipelines.cli.options import DEFAULT_URL
 
-        found = find_key(DEFAULT_URL)
-        key = self._options.api_key or (found.key if found is not None else None)
+        key = self._options.api_key or (KEY_FILE.read_text().strip() if KEY_FILE.is_file() else None)
         if key is not None and accepts_key(DEFAULT_URL, key):
             stderr.print(f"Server: {DEFAULT_URL}")
             return self._stack.enter_context(Server(DEFAULT_URL, key))
