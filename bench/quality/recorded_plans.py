@@ -35,9 +35,10 @@ async def _ask(names: list[str], asked: Asked) -> list[Answer]:
     wanted = {"tools": names, "recording": {"state": {}, "tasks": shown}}
     told = await asked.author_job(f"/api/agents/{agent['id']}/plans/propose", wanted)
     plans: dict[str, Json] = {item["tool"]: item["plan"] for item in told["items"] if item["is_usable"]}
+    whys = {item["tool"]: str(item["problems"]) for item in told["items"]}
     before, after = outcomes(held_out, {}), outcomes(held_out, plans)
     return [
-        _answer(names, plans, one, other)
+        _answer(plans, one, other, str(told.get("error") or whys.get(one.tool, "no plan"))[:300])
         for one, other in zip(before, after, strict=True)
         if one.tool in names
     ]
@@ -55,11 +56,11 @@ def _simulator(plans: Mapping[str, Json], world: World) -> PlannedSimulator:
     return build_simulator(tools, world=world)
 
 
-def _answer(names: list[str], plans: Mapping[str, Json], before: CallOutcome, after: CallOutcome) -> Answer:
+def _answer(plans: Mapping[str, Json], before: CallOutcome, after: CallOutcome, why: str) -> Answer:
     case = f"{backend.NAME}/{before.tool}/{before.task}/{before.number}"
     embedded = RIGHT if before.fm_forced and before.cm_forced else WRONG
     if before.tool not in plans:
-        return Answer(case=case, embedded=embedded, model=OPEN, why="no usable plan")
+        return Answer(case=case, embedded=embedded, model=OPEN, why=why)
     differences = after.mismatch.differences if after.mismatch is not None else ()
     is_right = after.fm_forced and after.cm_forced
     return Answer(

@@ -185,6 +185,16 @@ def test_the_backend_and_its_own_plans_agree_on_calls_that_no_plan_has_seen() ->
     assert {one.tool for one in written} == {str(tool["name"]) for tool in backend.TOOLS}
 
 
+def test_plans_that_a_model_writes_are_replayed_on_calls_that_it_was_not_shown(asked: Any) -> None:
+    plans = [{"tool": tool, "why": "So.", "steps": steps, "examples": []} for tool, steps in PLANS.items()]
+    script = [{"answer": {"plans": plans[:4]}, "times": 1}, {"answer": {"plans": plans[4:]}}]  # four a turn
+    kept = asked(script, "recorded_plans", questions=5)
+    answers = kept["recorded_plans"][0].answers
+    assert len(answers) == recorded_plans.TASKS // 2 * recorded_plans.CALLS
+    assert {answer.model for answer in answers} == {"right"}, [one for one in answers if one.why][:3]
+    assert sum(answer.embedded == "right" for answer in answers) < len(answers) / 2
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_questions_are_the_same_each_time_and_as_many_as_asked_for(name: str) -> None:
     questions = MEASURED[name].questions
