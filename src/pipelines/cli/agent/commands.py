@@ -251,7 +251,7 @@ LocalServer = Annotated[
 
 @app.command()
 def init(
-    directory: Annotated[Path, typer.Option("--dir", help="A new or empty folder.")],
+    directory: Annotated[Path, typer.Option("--dir", help="A new or empty folder.")] = Path("my-agent"),
     framework: Annotated[Framework, typer.Option(help="The framework that the agent uses.")] = "plain",
     mode: Annotated[Mode, typer.Option(help="http: your own endpoint; code: code that you upload.")] = "http",
 ) -> None:
@@ -283,7 +283,7 @@ def doctor(
         server=server or DEFAULT_URL,
         is_server_named=bool(server),
     )
-    return show_findings(list(examine(project, options)))
+    return show_findings(list(examine(project, options)), project, url)
 
 
 @app.command()

@@ -434,7 +434,8 @@ _ENDPOINT_FIELDS: JsonObject = {
 TOOL_ENDPOINT: JsonObject = {
     "type": "object",
     "required": ["name", "type"],
-    "properties": _ENDPOINT_FIELDS,
+    "properties": _ENDPOINT_FIELDS
+    | {"org_id": {"type": "integer", "description": "the org of the API key; another is refused"}},
 }
 TOOL_ENDPOINT_CHANGE: JsonObject = {"type": "object", "properties": _ENDPOINT_FIELDS}
 DISCOVER: JsonObject = {
