@@ -291,18 +291,4 @@ def _condition(
         return None, frozenset()
     chosen = set(some)
     tree = guards.separate(search.scene, {row: int(row in chosen) for row in rows})
-    return condition_of(tree), guards.missed(tree)
-
-
-def condition_of(tree: guards.Tree) -> n.Expr | None:
-    """When the tree says 1. None: always."""
-    if isinstance(tree, guards.Leaf):
-        return None if tree.label else m.FALSE
-    then, otherwise = condition_of(tree.then), condition_of(tree.otherwise)
-    parts = []
-    if then is None or then != m.FALSE:
-        parts.append(tree.test if then is None else m.all_of(tree.test, then))
-    if otherwise is None or otherwise != m.FALSE:
-        negated = tree.test.negated()
-        parts.append(negated if otherwise is None else m.all_of(negated, otherwise))
-    return m.any_of(*parts)
+    return guards.condition_of(tree), guards.missed(tree)

@@ -20,6 +20,7 @@ from pipelines.core.simulation.values import MISSING, Entity
 
 FIELD, ENTRY, REFERENCE, ELEMENT, LENGTH, COLUMN = 0.7, 1.2, 1.5, 2.0, 1.5, 2.0
 FOREIGN = 2.0  # a reference between names that have nothing in common
+SEARCHED = 1.0  # what an element of a search costs more than one of a list that is there
 LONGEST = 8.5  # terms are not grown past this cost
 MOST_KEYS = 40  # of a record: what has more is a table
 MOST_SELECTORS = 12
@@ -34,18 +35,24 @@ class Root(NamedTuple):
 
 
 #: The record of a type that an id names in a row: its value there, or None.
-Lookup = Callable[[int, str, Value], Value]
+Lookup = Callable[[int, str, Value, bool], Value]
 
 
 def lookup_in(ledgers: Sequence[Ledger], values_of: Sequence[Ledger]) -> Lookup:
     """Records are found in one ledger and read in another: a name that was bound before a change stays bound."""
     made: dict[tuple[int, str, str], Entity] = {}
 
-    def look(row: int, kind: str, given: Value) -> Value:
+    def look(row: int, kind: str, given: Value, is_loose: bool) -> Value:
         if isinstance(given, bool) or not isinstance(given, (str, int)):
             return None
-        id = ledgers[row].resolve_id(kind, given)
-        return None if id is None else record(made, ledgers[row], values_of[row], row, kind, id)
+        ledger, id = ledgers[row], str(given)
+        if ledger.get(kind, id) is None:
+            # Other spellings are looked for only where the names say that it is an id of this type.
+            found = ledger.resolve_id(kind, given) if is_loose else None
+            if found is None:
+                return None
+            id = found
+        return record(made, ledger, values_of[row], row, kind, id)
 
     return look
 
@@ -123,7 +130,7 @@ class Growth:
     def _references(self, term: Term) -> Iterator[Root]:
         for kind in self._kinds:
             near = nearness(term.name, kind)
-            found = [self._look(row, kind, value) for row, value in enumerate(term.values)]
+            found = [self._look(row, kind, value, near > 0) for row, value in enumerate(term.values)]
             hits = sum(one is not None for one in found)
             if not hits or (not near and hits * 3 < len(found)):
                 continue
@@ -173,10 +180,11 @@ class Growth:
         elements = [element for value in given for element in value]
         if not elements:
             return
+        first = ELEMENT + (SEARCHED if isinstance(term.expr, n.Comprehension) else 0)
         for at, position in ((0, "first"), (-1, "last")):
             values = [value[at] if isinstance(value, list) and value else MISSING for value in term.values]
             yield Root(
-                n.Item(term.expr, n.Constant(at)), values, term.cost + ELEMENT, f"{position} {term.name}"
+                n.Item(term.expr, n.Constant(at)), values, term.cost + first, f"{position} {term.name}"
             )
         if all(isinstance(element, dict) for element in elements):
             keys = list(dict.fromkeys(key for element in elements for key in element))[:MOST_KEYS]

@@ -24,7 +24,7 @@ MOST_NUMBERS = 40
 MOST_TEXTS = 50
 MOST_VALUES = 8  # of a term that is compared with constants
 LEAST_MAJORITY = 0.75
-PER_COST = 0.55  # bits that a unit of length has to bring
+PER_COST = 0.7  # bits that a unit of length has to bring
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -186,9 +186,24 @@ def _tests_of_one(term: Term) -> Iterator[Test]:
             if isinstance(value, str) and len(value) > 40:
                 continue
             rare = 1.5 if times == 1 else 0.0
-            short = 0.8 if isinstance(value, (bool, str)) else 1.8
+            short = 0.3 if isinstance(value, (bool, str)) else 1.3
             holds = [one == number for one in term.numbers]
-            yield _test(m.is_equal(term.expr, n.Constant(value)), holds, term.cost + 1 + short + rare)
+            cost = term.cost + 1 + short + rare + math.log2(len(counts) + 1) * 0.7
+            yield _test(m.is_equal(term.expr, n.Constant(value)), holds, cost)
+    yield from _members(term)
+
+
+def _members(term: Term) -> Iterator[Test]:
+    """Constants in a list, where the lists have a few different elements."""
+    if not _are(term, "list"):
+        return
+    lists = [value if isinstance(value, list) else [] for value in term.values]
+    members = list(dict.fromkeys(part for value in lists for part in value if isinstance(part, str)))
+    if not 0 < len(members) <= MOST_VALUES:
+        return
+    for part in members:
+        where = m.compare(n.Constant(part), "in", _looked_in(term))
+        yield _test(where, [part in value for value in lists], term.cost + 2 + math.log2(len(members)))
 
 
 def _thresholds(scene: Scene, masks: Mapping[int, int], rows: int) -> Iterator[Test]:
@@ -279,3 +294,17 @@ def _are(term: Term, *kinds: str) -> bool:
 def _are_dates(term: Term) -> bool:
     given = [value for value in term.values if not _is_blank(value)]
     return bool(given) and all(isinstance(value, str) and _DATE.match(value) for value in given)
+
+
+def condition_of(tree: Tree) -> n.Expr | None:
+    """When the tree says 1. None: always."""
+    if isinstance(tree, Leaf):
+        return None if tree.label else m.FALSE
+    then, otherwise = condition_of(tree.then), condition_of(tree.otherwise)
+    parts = []
+    if then is None or then != m.FALSE:
+        parts.append(tree.test if then is None else m.all_of(tree.test, then))
+    if otherwise is None or otherwise != m.FALSE:
+        negated = tree.test.negated()
+        parts.append(negated if otherwise is None else m.all_of(negated, otherwise))
+    return m.any_of(*parts)

@@ -10,16 +10,19 @@ from typing import NamedTuple
 from pipelines.core.ledger.ledger import Ledger
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
+from pipelines.core.simulation.learning import guards
 from pipelines.core.simulation.learning.found import Found
 from pipelines.core.simulation.learning.growth import Growth, Root, lookup_in
 from pipelines.core.simulation.learning.numbering import Value
-from pipelines.core.simulation.learning.predicates import taken
+from pipelines.core.simulation.learning.predicates import Taken, taken
 from pipelines.core.simulation.learning.scene import Scene, Term, field_of, is_scalar
 from pipelines.core.simulation.learning.search import Search, Target
 from pipelines.core.simulation.values import Entity
 
 DEEPEST_LOOP = 2
+DEEPEST_TEST = 3
 MOST_SOURCES = 10
+MOST_CONSTANTS = 12  # of a list that only the backend has
 MOST_ELEMENTS = 6_000  # of a source in all rows
 MOST_LIFTED = 14  # terms from outside that a loop sees
 MOST_ROUNDS = 240  # elements from which an element's expression is learnt
@@ -136,6 +139,26 @@ def _sources(search: Search, target: Target) -> Iterator[Source]:
     ]
     fitting.sort(key=lambda one: one.cost)
     yield from fitting[: MOST_SOURCES if most else 3]
+    constants = _constants(target)
+    if constants:
+        expr = m.constant(list(constants))
+        yield Source(expr, [constants] * scene.size, 2.0 + len(constants), "")
+
+
+def _constants(target: Target) -> list[Value]:
+    """The texts that the lists have, in the one order in which they come."""
+    lists = [target.values[row] for row in target.rows]
+    seen = list(dict.fromkeys(part for one in lists for part in one)) if _are_texts(lists) else []
+    if not 1 < len(seen) <= MOST_CONSTANTS:
+        return []
+    after = {(a, b) for one in lists for at, a in enumerate(one) for b in one[at + 1 :]}
+    if any((b, a) in after for a, b in after):
+        return []
+    return sorted(seen, key=lambda part: sum((other, part) in after for other in seen))
+
+
+def _are_texts(lists: Sequence[Sequence[Value]]) -> bool:
+    return all(isinstance(part, str) for one in lists for part in one)
 
 
 # -- where elements come from
@@ -230,7 +253,9 @@ def _order(positions: Sequence[Sequence[int]], elements: Sequence[Sequence[Value
 
 def _made(search: Search, target: Target, source: Source, traced: Traced) -> Found | None:
     name = _NAMES[search.scene.level]
-    test = taken(search.scene, source.elements, target.rows, traced.positions, name)
+    test = taken(search.scene, source.elements, target.rows, traced.positions, name) or _by_tree(
+        search, target, source, traced, name
+    )
     if test is None:
         return None
     pairs = [
@@ -250,6 +275,19 @@ def _made(search: Search, target: Target, source: Source, traced: Traced) -> Fou
         else m.listed(element.expr, name, expr, *(() if test.expr is None else (test.expr,)))
     )
     return element.within(listed, cost=cost)
+
+
+def _by_tree(search: Search, target: Target, source: Source, traced: Traced, name: str) -> Taken | None:
+    """Tests on what can be computed of an element, where its fields alone do not tell."""
+    chosen = {(row, at) for row, one in zip(target.rows, traced.positions, strict=True) for at in one}
+    whole = [(row, at) for row in target.rows for at in range(len(source.elements[row]))]
+    pairs = whole[:: -(-len(whole) // MOST_ROUNDS)]
+    labels = {number: int(pair in chosen) for number, pair in enumerate(pairs)}
+    if len(set(labels.values())) < 2:
+        return None
+    tree = guards.separate(element_scene(search.scene, source, pairs, name), labels, deepest=DEEPEST_TEST)
+    test = guards.condition_of(tree)
+    return None if guards.missed(tree) or test is None else Taken(test, guards.length(tree))
 
 
 def _thinned(pairs: list[tuple[int, int, Value]]) -> list[tuple[int, int, Value]]:

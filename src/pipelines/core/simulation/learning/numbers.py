@@ -6,6 +6,7 @@ recorded one is binary, the expression computes in binary, too.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
+from typing import NamedTuple
 
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
@@ -16,6 +17,9 @@ from pipelines.core.simulation.learning.search import Search, Target
 
 MOST_PAIRED = 70  # terms in a pair
 MOST_TRIPLED = 16  # in an expression of three
+MOST_TABLED, MOST_SELECTORS = 8, 8
+FEWEST_PER_WORD = 2.0  # examples, on average: else the amounts would be remembered and not learnt
+TABLE = 3.0
 SIGN, ROUND = 1.0, 1.0
 EXACT, BINARY = -1, -2  # beside the digits to which a result is rounded
 FEWEST_FOR_CONSTANT = 2  # different values: one line goes through any two points, but a factor is one number
@@ -52,7 +56,64 @@ def arithmetic(search: Search, target: Target) -> Found | None:
         if rounding is not None:
             made = _rounded(expr, rounding)
             best = Found(expr=made, cost=cost + (ROUND if rounding >= 0 else 0))
+    return best or _with_table(search, target, columns, wanted)
+
+
+def _with_table(
+    search: Search, target: Target, columns: Sequence[_Column], wanted: Sequence[Decimal]
+) -> Found | None:
+    """A number changed by an amount or a factor that depends on a word: a fee for each kind, a rate for each class."""
+    best: Found | None = None
+    for selector in _selectors(search, target):
+        for column in columns[:MOST_TABLED]:
+            for sign in ("+", "*"):
+                amounts = _amounts(selector, column, wanted, sign)
+                cost = column.cost + selector.cost + TABLE + (0 if amounts is None else len(amounts))
+                if amounts is None or (best is not None and cost >= best.cost):
+                    continue
+                values = [_OPERATORS[sign](one, amounts[key]) for key, one in zip(selector.keys, column.values, strict=True)]  # type: ignore[index]
+                digits = _rounding(values, wanted)
+                if digits is None or digits == BINARY:
+                    continue
+                table = n.MappingOf(tuple(n.Entry(n.Constant(key), n.Constant(_plain(one))) for key, one in amounts.items()))
+                expr = m.arithmetic(column.expr, sign, n.Item(table, selector.expr))  # type: ignore[arg-type]
+                best = Found(expr=_rounded(expr, digits), cost=cost, seen=(m.is_in(selector.expr, list(amounts)),))
     return best
+
+
+class _Selector(NamedTuple):
+    expr: n.Expr
+    keys: Sequence[str]
+    cost: float
+
+
+def _selectors(search: Search, target: Target) -> list[_Selector]:
+    """Words of which there are a few, each often enough."""
+    found = []
+    for term in search.scene.terms:
+        keys = [term.values[row] for row in target.rows]
+        if all(isinstance(key, str) for key in keys) and 2 <= len(set(keys)) <= len(keys) / FEWEST_PER_WORD:
+            found.append(_Selector(term.expr, keys, term.cost))
+    return sorted(found, key=lambda one: one.cost)[:MOST_SELECTORS]
+
+
+def _amounts(
+    selector: _Selector, column: _Column, wanted: Sequence[Decimal], sign: str
+) -> dict[str, Decimal] | None:
+    """What each word adds, or multiplies by; None where it is not the same each time."""
+    amounts: dict[str, Decimal] = {}
+    for key, value, result in zip(selector.keys, column.values, wanted, strict=True):
+        if sign == "*" and not value:
+            if result:
+                return None
+            continue
+        amount = result - value if sign == "+" else round(result / value, 4).normalize()
+        if sign == "+":
+            amount = round(amount, 4)
+        if abs(amounts.setdefault(key, amount) - amount) > Decimal("0.001"):
+            return None
+    is_table = len(set(amounts.values())) > 1 and set(amounts) == set(selector.keys)
+    return amounts if is_table else None
 
 
 def _columns(search: Search, target: Target) -> list[_Column]:

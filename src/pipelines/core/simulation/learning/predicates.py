@@ -18,6 +18,7 @@ from pipelines.core.simulation.values import MISSING, Entity
 MOST_TESTS = 4
 MOST_ELEMENTS = 4_000
 MOST_OUTSIDE = 24
+MOST_LISTS = 24  # from outside, that have elements in common with a field
 DEEPEST_FIELD = 2
 MOST_FIELDS = 40
 TEST = 1.5
@@ -86,12 +87,22 @@ def _atoms(
     """Tests that hold for all of the first `good` pairs."""
     found = [elements[row][at] for row, at in pairs]
     fields = list(_fields(n.Name(name), found, "", 0))[:MOST_FIELDS]
-    outside = sorted(scene.terms, key=lambda term: term.cost - term.is_argument)[:MOST_OUTSIDE]
+    outside = sorted(scene.terms, key=lambda term: term.cost - term.is_argument)
+    lists = [term for term in outside if any(isinstance(value, list) for value in term.values)]
     for field in fields:
-        for term in outside:
+        known = {value for value in field.values if is_scalar(value)}
+        sharing = [term for term in lists if _shares(term, known)][:MOST_LISTS]
+        for term in dict.fromkeys([*outside[:MOST_OUTSIDE], *sharing]):
             values = [term.values[row] for row, _ in pairs]
             yield from _compared(field, term, values, good)
         yield from _constant(field, good)
+
+
+def _shares(term: Term, known: set[Value]) -> bool:
+    """One of its lists has an element that is also a value of the field."""
+    return any(
+        is_scalar(part) and part in known for value in term.values if isinstance(value, list) for part in value
+    )
 
 
 def _fields(expr: n.Expr, values: Sequence[Value], name: str, depth: int) -> Iterator[_Field]:
@@ -135,7 +146,9 @@ def _comparisons(
     elif all(is_scalar(a) and is_scalar(b) for a, b in known):
         yield m.differs(field.expr, other), [a != b for a, b in pairs]
     if all(isinstance(b, list) for _, b in known):
-        yield m.compare(field.expr, "in", other), [isinstance(b, list) and a in b for a, b in pairs]
+        held = [isinstance(b, list) and a in b for a, b in pairs]
+        yield m.compare(field.expr, "in", other), held
+        yield m.compare(field.expr, "not in", other), [not one for one in held]
     if all(isinstance(a, (list, dict)) for a, _ in known):
         yield (
             m.compare(other, "in", field.expr),

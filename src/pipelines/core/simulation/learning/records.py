@@ -15,21 +15,32 @@ from pipelines.core.simulation.values import MISSING
 MOST_FIELDS = 60
 MOST_BASES = 4
 LEAST_SHARED = 0.34  # of the entries of a record that another is made from
-FIELD, SPREAD = 0.5, 1.5
+FIELD, SPREAD, LENGTH = 0.5, 1.5, 2.0
 
 
 def field_by_field(search: Search, target: Target) -> Found | None:
     keys = keys_of(target)
     if keys is None:
         return None
-    parts: list[Found] = []
-    for key in keys:
-        values = [field_of(value, key) if isinstance(value, dict) else MISSING for value in target.values]
-        part = search.explain(target.other(values, key))
+    parts: dict[str, Found] = {}
+    columns = {
+        key: [field_of(value, key) if isinstance(value, dict) else MISSING for value in target.values]
+        for key in keys
+    }
+    # Lists first: other fields often say how long they are.
+    for key in sorted(keys, key=lambda one: not _is_list(columns[one], target.rows)):
+        part = search.explain(target.other(columns[key], key))
         if part is None:
             return None
-        parts.append(part)
-    return made_of(keys, parts)
+        parts[key] = part
+        if _is_list(columns[key], target.rows) and not isinstance(part.expr, n.Constant):
+            lengths = [len(value) if isinstance(value, list) else 0 for value in columns[key]]
+            search.scene.add(m.call("len", part.expr), lengths, LENGTH, f"{key} count")
+    return made_of(keys, [parts[key] for key in keys])
+
+
+def _is_list(values: Sequence[Value], rows: Sequence[int]) -> bool:
+    return all(isinstance(values[row], list) for row in rows)
 
 
 def best_fields(search: Search, target: Target) -> Found:

@@ -19,6 +19,7 @@ from pipelines.core.simulation.values import MISSING
 CASE = 2.0  # what a case costs beside its test
 ROW_OF_TABLE = 1.0
 GOOD_ENOUGH = 3.0  # an expression as short as this is not weighed against longer ones
+LONG = 6.0  # an expression that is longer is weighed against cases
 MOST_CASES = 6
 
 
@@ -77,8 +78,10 @@ class Search:
                 made = maker(self, target)
                 if made is not None and (best is None or made.cost < best.cost):
                     best = made
-        if best is None and target.effort > 0:
-            best = self._cases(target, numbers)
+        if (best is None or best.cost > LONG) and target.effort > 0:
+            cases = self._cases(target, numbers)
+            if cases is not None and (best is None or cases.cost < best.cost):
+                best = cases
         return best or self._table(target, numbers)
 
     def _plain(self, target: Target, numbers: Sequence[int]) -> Found | None:
@@ -131,6 +134,10 @@ class Search:
         for row in target.rows:
             covered.update(self.scene.terms_with(row, numbers[row]))
         sets: dict[frozenset[int], float] = {}
+        for number, times in Counter(numbers[row] for row in target.rows).most_common(2):
+            if 1 < times < len(target.rows):
+                rows = frozenset(row for row in target.rows if numbers[row] == number)
+                sets[rows] = constant(target.values[min(rows)]).cost
         for term, times in covered.items():
             if 1 < times < len(target.rows) or (times == 1 and len(target.rows) == 2):
                 rows = frozenset(row for row in target.rows if term.numbers[row] == numbers[row])
@@ -186,7 +193,7 @@ class Search:
         if len(values) > 1:
             best = Found(expr=best.expr, cost=best.cost, missed=_others(target, numbers, number))
         for term, count in covered.items():
-            if count > most:
+            if count > most + term.cost_for(target.name) / 3:
                 rows = frozenset(row for row in target.rows if term.numbers[row] != numbers[row])
                 best, most = Found(expr=term.expr, cost=term.cost, missed=rows), count
         return best

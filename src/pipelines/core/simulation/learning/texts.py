@@ -203,7 +203,7 @@ def _slot(search: Search, target: Target, gaps: Sequence[str]) -> Found | None:
     values: list[Value] = [""] * len(target.values)
     for row, gap in zip(target.rows, gaps, strict=True):
         values[row] = gap
-    return search.explain(Target(values=values, rows=target.rows, name="", effort=min(target.effort, 1)))
+    return search.explain(Target(values=values, rows=target.rows, name="", effort=0))
 
 
 def _append(

@@ -19,6 +19,7 @@ from pipelines.core.simulation.learning.growth import Growth, Root, lookup_in
 from pipelines.core.simulation.learning.makers import MAKERS
 from pipelines.core.simulation.learning.numbering import Numbering, Value
 from pipelines.core.simulation.learning.records import best_fields, keys_of
+from pipelines.core.simulation.learning.related import related
 from pipelines.core.simulation.learning.scene import Scene
 from pipelines.core.simulation.learning.search import Search, Target
 from pipelines.core.simulation.library.world import next_id
@@ -91,8 +92,9 @@ def _settled(search: Search, values: Sequence[Value], rows: Sequence[int]) -> Fo
 def _before(numbering: Numbering, examples: Sequence[Example]) -> Scene:
     ledgers = [one.before for one in examples]
     scene = Scene(numbering, ledgers)
+    given = list(_given(examples))
     Growth(scene, lookup_in(ledgers, ledgers)).grow(
-        [*_given(examples), *_standing(ledgers, ledgers), *_ids(examples)]
+        [*given, *_standing(ledgers, ledgers), *_ids(examples), *related(scene, given)]
     )
     return scene
 
@@ -144,7 +146,8 @@ def _after(scene: Scene, numbering: Numbering, examples: Sequence[Example], chan
         return scene
     before, after = [one.before for one in examples], [one.after for one in examples]
     later = Scene(numbering, after)
-    roots = [*_given(examples), *_standing(before, after), *_added(examples, changes)]
+    given = list(_given(examples))
+    roots = [*given, *_standing(before, after), *_added(examples, changes), *related(later, given)]
     Growth(later, lookup_in(before, after)).grow(roots)
     for number, term in enumerate(scene.terms):
         if not later.has(tuple(term.numbers)) and not any(
