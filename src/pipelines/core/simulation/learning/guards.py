@@ -15,7 +15,7 @@ from typing import NamedTuple
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.learning.names import nearness
-from pipelines.core.simulation.learning.numbering import Value
+from pipelines.core.simulation.learning.numbering import NULL_NUMBER, Value
 from pipelines.core.simulation.learning.scene import Scene, Term, is_scalar
 from pipelines.core.simulation.values import MISSING
 
@@ -164,7 +164,7 @@ def _all_tests(scene: Scene) -> Iterator[Test]:
             yield from _compared(one, other)
     for at, one in enumerate(texts):
         for other in texts[at + 1 :]:
-            same = [a == b and a > 1 for a, b in zip(one.numbers, other.numbers, strict=True)]
+            same = [a == b and a > NULL_NUMBER for a, b in zip(one.numbers, other.numbers, strict=True)]
             if any(same):
                 yield _test(m.is_equal(one.expr, other.expr), same, _pair_cost(one, other) + 1)
     for whole in [term for term in terms if _are(term, "list", "record")][:MOST_NUMBERS]:

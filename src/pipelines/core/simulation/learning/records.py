@@ -44,6 +44,16 @@ def _is_list(values: Sequence[Value], rows: Sequence[int]) -> bool:
     return all(isinstance(values[row], list) for row in rows)
 
 
+def entries_given(search: Search, target: Target) -> Found | None:
+    """`{args.receiver: args.message}`: a record whose keys are values of the call."""
+    values = [target.values[row] for row in target.rows]
+    sizes = {len(value) for value in values}
+    if len(sizes) != 1 or not 1 <= sizes.pop() <= MOST_ENTRIES or len({tuple(value) for value in values}) < 2:
+        return None
+    nothing = Term(n.MappingOf(()), [{} for _ in target.values], (), 0.3, "")
+    return _with_entries(search, target, nothing, values)
+
+
 def best_fields(search: Search, target: Target) -> Found:
     """As far as it goes: fields that are not explained are what they are most often."""
     keys = keys_of(target) or []
@@ -102,17 +112,17 @@ def _bases(search: Search, target: Target) -> list[Term]:
         if key in seen or not all(isinstance(term.values[row], dict) for row in target.rows):
             continue
         seen.add(key)
-        shared = total = 0
+        shared = total = alike = 0
         for row in target.rows:
             value, other = target.values[row], term.values[row]
             total += max(len(value), len(other), 1)
+            alike += len(value.keys() & other.keys())
             shared += sum(
                 key in other and numbering.of(other[key]) == numbering.of(part) for key, part in value.items()
             )
-        if shared >= LEAST_SHARED * total or (
-            total and all(len(term.values[row]) <= 1 for row in target.rows)
-        ):
-            shares.append((-shared / total, term.cost_for(target.name), at, term))
+        is_small = all(len(term.values[row]) <= 1 for row in target.rows)
+        if shared >= LEAST_SHARED * total or alike > 0.5 * total or is_small:
+            shares.append((-(shared + 0.3 * alike) / total, term.cost_for(target.name), at, term))
     return [term for _, _, _, term in sorted(shares)[:MOST_BASES]]
 
 
@@ -185,7 +195,8 @@ def _with_entries(
     keys = _keys_given(search, target, different)
     if keys is None:
         return None
-    parts, entries = list(keys), [n.Entry(None, base.expr)]
+    parts = list(keys)
+    entries = [] if base.expr == n.MappingOf(()) else [n.Entry(None, base.expr)]
     for at, key in enumerate(keys):
         taken = [
             _written(search, target, key, row, one, at)
