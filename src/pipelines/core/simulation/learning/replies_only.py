@@ -5,6 +5,7 @@ first; what changed between two reads was changed by the last call between them 
 Whatever no read shows stays open, and is told.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -45,14 +46,16 @@ def has_replies_alone(recording: Recording) -> bool:
 
 def with_inferred_world(recording: Recording) -> InferredWorld:
     """The recording as if the state had been recorded, as far as its reads show it."""
-    seen = [list(_seen_in(task)) for task in recording.tasks]
+    fields = _id_fields(recording)
+    seen = [list(_seen_in(task, fields)) for task in recording.tasks]
+    kept = _fields_of_types(recording, seen)
     first = [_first_values(task, ours) for task, ours in zip(recording.tasks, seen, strict=True)]
     shared = _shared(first)
     hidden: Counter[str] = Counter()
     tasks = []
     for task, ours, own in zip(recording.tasks, seen, first, strict=True):
         state = _merged(shared, own)
-        updates = _effects(task, ours, own)
+        updates = _effects(task, ours, state, kept)
         for number, call in enumerate(task.calls):
             if _is_write(call) and not updates.get(number):
                 hidden[call.tool] += 1
@@ -68,44 +71,67 @@ def with_inferred_world(recording: Recording) -> InferredWorld:
 # -- what replies say
 
 
-def _seen_in(task: RecordedTask) -> Iterator[_Seen]:
+def _id_fields(recording: Recording) -> dict[str, str]:
+    """Fields that repeat the argument that named the record, with its type: `{number: order}` for
+    `ship_order(order_number)`."""
+    found: dict[str, Counter[str]] = {}
+    for call in (call for task in recording.tasks for call in task.calls if not call.is_error):
+        reply = call.response
+        for name, value in call.arguments.items() if isinstance(reply, dict) and len(reply) > 1 else ():
+            for field in (name, name.rpartition("_")[2]):
+                if _is_id(value) and field in reply and same(reply[field], value) and _names_one(field):
+                    noun = name.removesuffix(field).strip("_") or field.removesuffix("_id")
+                    found.setdefault(field, Counter())[noun] += 1
+                    break
+    return {field: nouns.most_common(1)[0][0] for field, nouns in found.items()}
+
+
+#: What ends the name of a field that names one record.
+_NAMING = re.compile(r"(^|_)(id|no|number|code|sku|ref|key|uuid|isbn)$", re.IGNORECASE)
+
+
+def _names_one(field: str) -> bool:
+    return _NAMING.search(field) is not None
+
+
+def _seen_in(task: RecordedTask, fields: Mapping[str, str]) -> Iterator[_Seen]:
     for number, call in enumerate(task.calls):
         if not call.is_error and not looks_like_error(call.response):
-            for key, fields in _records(call.response, "", call.arguments):
-                yield _Seen(call=number, key=key, fields=fields)
+            for key, record in _records(call.response, "", call.arguments, fields):
+                yield _Seen(call=number, key=key, fields=record)
 
 
-def _records(value: Json, name: str, arguments: JsonObject) -> Iterator[tuple[Key, JsonObject]]:
+def _records(
+    value: Json, name: str, arguments: JsonObject, fields: Mapping[str, str]
+) -> Iterator[tuple[Key, JsonObject]]:
     if isinstance(value, list):
         for element in value:
-            yield from _records(element, name, arguments)
+            yield from _records(element, name, arguments, fields)
     elif isinstance(value, dict):
-        key = _key_of(value, name, arguments)
+        key = _key_of(value, name, arguments, fields)
         if key is not None and len(value) > 1:
             yield key, value
         for field, part in value.items():
             if isinstance(part, (dict, list)):
-                yield from _records(part, field, {})
+                yield from _records(part, field, {}, fields)
 
 
-def _key_of(value: JsonObject, name: str, arguments: JsonObject) -> Key | None:
-    """`{id: …}` and `{order_id: …}` name themselves; a reply to `get_order(order_id)` is of the one it was asked for."""
+def _key_of(value: JsonObject, name: str, arguments: JsonObject, fields: Mapping[str, str]) -> Key | None:
+    """`{id: …}` and `{order_id: …}` name themselves; a reply to `get_order(order_id)` is of the order it was
+    asked for."""
     own = value.get("id")
-    asked = [
-        (field[:-3], str(given))
-        for field, given in arguments.items()
-        if field.endswith("_id") and _is_id(given)
-    ]
+    given = {name: one for name, one in arguments.items() if _names_one(name) and _is_id(one)}
+    asked = [(_NAMING.sub("", name) or name, str(one)) for name, one in given.items()]
     if _is_id(own):
         noun = next((kind for kind, id in asked if id == str(own)), _singular(name))
         return (noun, str(own)) if noun else None
-    if len(asked) == 1:
-        noun, id = asked[0]
-        given = value.get(f"{noun}_id", id)
-        return (noun, id) if str(given) == id else None
-    ids = [field for field, one in value.items() if field.endswith("_id") and _is_id(one)]
+    if len(asked) == 1 and not any(field in fields and str(value[field]) != asked[0][1] for field in value):
+        return asked[0]
+    for field, one in value.items():
+        if field in fields and _is_id(one):
+            return fields[field], str(one)
     first = next(iter(value), "")
-    return (first[:-3], str(value[first])) if first in ids else None
+    return (first[:-3], str(value[first])) if first.endswith("_id") and _is_id(value[first]) else None
 
 
 def _is_id(value: Json) -> bool:
@@ -121,6 +147,16 @@ def _is_write(call: RecordedCall) -> bool:
 
 
 # -- states
+
+
+def _fields_of_types(recording: Recording, seen: list[list[_Seen]]) -> dict[str, set[str]]:
+    """The fields that reads show of each type."""
+    found: dict[str, set[str]] = {}
+    for task, ours in zip(recording.tasks, seen, strict=True):
+        for one in ours:
+            if not _is_write(task.calls[one.call]):
+                found.setdefault(one.key[0], set()).update(one.fields)
+    return found
 
 
 def _first_values(task: RecordedTask, seen: list[_Seen]) -> dict[Key, JsonObject]:
@@ -167,32 +203,37 @@ def _as_state(records: Mapping[Key, JsonObject]) -> JsonObject:
 
 
 def _effects(
-    task: RecordedTask, seen: list[_Seen], first: Mapping[Key, JsonObject]
+    task: RecordedTask,
+    seen: list[_Seen],
+    first: Mapping[Key, JsonObject],
+    kept: Mapping[str, set[str]],
 ) -> dict[int, list[LedgerUpdate]]:
-    """What each write changed, as the next read of the record shows it."""
+    """What each write changed: fields in its own reply that reads show too, or what the next read shows."""
     known: dict[Key, JsonObject] = {key: dict(fields) for key, fields in first.items()}
     last: dict[Key, int] = {}
     found: dict[int, list[LedgerUpdate]] = {}
     for one in seen:
         call = task.calls[one.call]
+        kind, id = one.key
         before = known.get(one.key)
+        fields = one.fields
+        if _is_write(call):
+            fields = {field: value for field, value in fields.items() if field in kept.get(kind, ())}
         if before is None:
-            if _is_write(call) and not _names(call, one.key[1]):
-                known[one.key] = dict(one.fields)
-                found.setdefault(one.call, []).append(
-                    Add(entity_type=one.key[0], id=one.key[1], attrs=dict(one.fields))
-                )
+            if _is_write(call) and not _names(call, id) and fields:
+                known[one.key] = dict(fields)
+                found.setdefault(one.call, []).append(Add(entity_type=kind, id=id, attrs=dict(fields)))
                 last[one.key] = one.call
             continue
-        if _is_write(call):
-            continue  # what a write answers is its reply; what it did is what is read later
-        changed = {field: value for field, value in one.fields.items() if not same(before.get(field), value)}
-        if changed:
-            by = _writer(task, one, last.get(one.key, -1))
-            if by is not None:
-                update = Update(entity_type=one.key[0], id=one.key[1], set=changed)
-                found.setdefault(by, []).append(update)
-            before.update(changed)
+        changed = {
+            field: value
+            for field, value in fields.items()
+            if not same(before.get(field), value) and (field in before or _is_write(call))
+        }
+        by = one.call if _is_write(call) else _writer(task, one, last.get(one.key, -1))
+        if changed and by is not None:
+            found.setdefault(by, []).append(Update(entity_type=kind, id=id, set=changed))
+        before.update(fields)
         last[one.key] = one.call
     return found
 
