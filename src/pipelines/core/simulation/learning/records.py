@@ -12,11 +12,12 @@ from pipelines.core.simulation.learning.scene import Term, field_of
 from pipelines.core.simulation.learning.search import Search, Target
 from pipelines.core.simulation.values import MISSING
 
+FROM_NOTHING = 5.0  # a record that keeps what was there is mostly meant
 MOST_FIELDS = 60
 MOST_BASES = 4
 MOST_ENTRIES = 3  # of a table that one call changes
 LEAST_SHARED = 0.34  # of the entries of a record that another is made from
-FIELD, SPREAD, LENGTH = 0.5, 1.5, 2.0
+FIELD, SPREAD, LENGTH, ENTRY = 0.5, 1.5, 2.0, 3.0
 
 
 def field_by_field(search: Search, target: Target) -> Found | None:
@@ -50,7 +51,9 @@ def entries_given(search: Search, target: Target) -> Found | None:
     sizes = {len(value) for value in values}
     if len(sizes) != 1 or not 1 <= sizes.pop() <= MOST_ENTRIES or len({tuple(value) for value in values}) < 2:
         return None
-    nothing = Term(n.MappingOf(()), [{} for _ in target.values], (), 0.3, "")
+    if _bases(search, target):
+        return None  # it is a record that is there, with an entry more
+    nothing = Term(n.MappingOf(()), [{} for _ in target.values], (), FROM_NOTHING, "")
     return _with_entries(search, target, nothing, values)
 
 
@@ -145,6 +148,8 @@ def _changed(search: Search, target: Target, base: Term) -> Iterator[Found | Non
     elif not fixed:
         yield _without_one(search, target, base, gone)
     sizes = {len(one) for one in different}
+    if sizes == {0, 1} and not any(gone):
+        _see_entries(search, target, base, different)
     if not any(gone) and len(sizes) == 1 and 1 <= sizes.pop() <= MOST_ENTRIES:
         yield _with_entries(search, target, base, different)
 
@@ -210,6 +215,26 @@ def _with_entries(
     expr = n.MappingOf(tuple(entries))
     cost = max(base.cost_for(target.name), 0.3) + SPREAD
     return Found(expr=expr, cost=cost).within(expr, *parts)
+
+
+def _see_entries(search: Search, target: Target, base: Term, different: Sequence[dict[str, Value]]) -> None:
+    """The entry that some calls change becomes visible in all of them: what it holds may say which do."""
+    rows = [row for row, one in zip(target.rows, different, strict=True) if one]
+    keys = _keys_given(search, target.on(rows), [one for one in different if one])
+    if keys is None or len(keys) != 1:
+        return
+    chosen = next((term for term in search.scene.terms if term.expr == keys[0].expr), None)
+    if chosen is None:
+        return
+    entries = [
+        field_of(whole, _key_text(key) or "") for whole, key in zip(base.values, chosen.values, strict=True)
+    ]
+    expr = n.Item(base.expr, chosen.expr)
+    search.scene.add(expr, entries, ENTRY, base.name)
+    for name in dict.fromkeys(key for entry in entries if isinstance(entry, dict) for key in entry):
+        values = [field_of(entry, name) for entry in entries]
+        search.scene.add(n.Field(expr, name), values, ENTRY + FIELD, name)
+    search.scene.memo.pop("tests", None)
 
 
 def _keys_given(search: Search, target: Target, different: Sequence[dict[str, Value]]) -> list[Found] | None:
