@@ -9,7 +9,7 @@ from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.learning.numbering import Value
 from pipelines.core.simulation.values import MISSING
 
-WORD = 3.0  # what a short text costs as a constant
+WORD = 4.0  # what a short text costs as a constant
 CHARACTERS = 6.0  # of a longer text, for each unit
 
 

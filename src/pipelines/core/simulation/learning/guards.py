@@ -26,6 +26,7 @@ MOST_COMPUTED = 14
 MOST_TEXTS = 50
 MOST_VALUES = 8  # of a term that is compared with constants
 LEAST_MAJORITY = 0.75
+NAMING = 3.0  # what a constant costs more where the term names a record: rules are about what records hold
 PER_COST = 0.7  # bits that a unit of length has to bring
 _SIGNS: Mapping[n.ArithmeticSign, Callable[[Value, Value], Value]] = {
     "+": operator.add,
@@ -151,8 +152,9 @@ def tests_of(scene: Scene) -> list[Test]:
 
 def _all_tests(scene: Scene) -> Iterator[Test]:
     terms = sorted(scene.terms, key=lambda term: term.cost)[:MOST_TESTED]
+    naming = {part for term in scene.terms for part in _ids_in(term)}
     for term in terms:
-        yield from _tests_of_one(term)
+        yield from _tests_of_one(term, NAMING if term.expr in naming else 0.0)
     numbers = [term for term in terms if _are(term, "number")][:MOST_NUMBERS]
     texts = [term for term in terms if _are(term, "text", "number")][:MOST_TEXTS]
     dates = [term for term in texts if _are_dates(term)]
@@ -213,7 +215,13 @@ def _is_list(value: Value) -> bool:
     return isinstance(value, list)
 
 
-def _tests_of_one(term: Term) -> Iterator[Test]:
+def _ids_in(term: Term) -> Iterator[n.Expr]:
+    match term.expr:
+        case n.Call("entity", (_, id)) | n.Item(_, id):
+            yield id
+
+
+def _tests_of_one(term: Term, more: float) -> Iterator[Test]:
     blank = [_is_blank(value) for value in term.values]
     if any(blank) and not all(blank):
         yield _test(m.is_null(term.expr), blank, term.cost + 0.5)
@@ -230,7 +238,7 @@ def _tests_of_one(term: Term) -> Iterator[Test]:
             rare = 1.5 if times == 1 else 0.0
             short = 0.3 if isinstance(value, (bool, str)) else 1.3
             holds = [one == number for one in term.numbers]
-            cost = term.cost + 1 + short + rare + math.log2(len(counts) + 1) * 0.7
+            cost = term.cost + 1 + short + rare + more + math.log2(len(counts) + 1) * 0.7
             yield _test(m.is_equal(term.expr, n.Constant(value)), holds, cost)
     yield from _members(term)
 

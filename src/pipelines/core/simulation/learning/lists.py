@@ -240,12 +240,19 @@ def _order(positions: Sequence[Sequence[int]], elements: Sequence[Sequence[Value
         if not all(isinstance(value, (int, float, str)) for row in values for value in row):
             continue
         for sign, is_reverse in (("", False), ("-", True)):
-            try:
-                if all(row == sorted(row, reverse=is_reverse) for row in values):
-                    return f"{sign}{field}"
-            except TypeError:
-                break
+            if all(_is_sorted(at, row, is_reverse) for at, row in zip(positions, values, strict=True)):
+                return f"{sign}{field}"
     return None
+
+
+def _is_sorted(positions: Sequence[int], values: Sequence[Value], is_reverse: bool) -> bool:
+    """Sorting the source by these values gives these positions."""
+    pairs = sorted(zip(positions, values, strict=True))
+    try:
+        pairs.sort(key=lambda pair: pair[1], reverse=is_reverse)
+    except TypeError:
+        return False
+    return [at for at, _ in pairs] == list(positions)
 
 
 # -- what is made of them

@@ -181,11 +181,7 @@ def _with_constants(
         difference = wanted[0] - column.values[0]
         if difference and abs(difference) < 10**6:
             yield from _plus(column, difference)
-        at = next((index for index, value in enumerate(column.values) if value), None)
-        if at is None:
-            continue
-        factor = round(wanted[at] / column.values[at], 6).normalize()
-        if factor not in (0, 1) and _is_short(factor):
+        for factor in _factors(column.values, wanted):
             yield from _times(column, factor)
 
 
@@ -218,7 +214,8 @@ def _of_three(
         expr = m.arithmetic(one.expr, "*", other.expr)
         cost = one.cost + other.cost + SIGN
         if is_varied:
-            yield from _times(_Column(expr, product, cost), _factor(product, wanted))
+            for factor in _factors(product, wanted):
+                yield from _times(_Column(expr, product, cost), factor)
         for scale in (1, 100):
             part = _Column(expr, product, cost) if scale == 1 else _percent(expr, product, cost)
             for third in columns[:MOST_TRIPLED]:
@@ -235,12 +232,13 @@ def _percent(expr: n.Expr, product: Sequence[Decimal], cost: float) -> _Column:
     return _Column(m.arithmetic(expr, "/", n.Constant(100)), [value / 100 for value in product], cost + SIGN)
 
 
-def _factor(product: Sequence[Decimal], wanted: Sequence[Decimal]) -> Decimal:
-    for value, result in zip(product, wanted, strict=True):
-        if value:
-            factor = round(result / value, 4).normalize()
-            return factor if factor and _is_short(factor) else Decimal(1)
-    return Decimal(1)
+def _factors(column: Sequence[Decimal], wanted: Sequence[Decimal]) -> list[Decimal]:
+    """The short factors that the largest result may have been made with, shortest first."""
+    result, value = max(zip(wanted, column, strict=True), key=lambda pair: abs(pair[1]))
+    if not value:
+        return []
+    rounded = dict.fromkeys(round(result / value, digits).normalize() for digits in (1, 2, 3, 4))
+    return [factor for factor in rounded if factor not in (0, 1) and _is_short(factor)]
 
 
 def _all(

@@ -90,11 +90,15 @@ class Search:
                 made = maker(self, target)
                 if made is not None and (best is None or made.cost < best.cost):
                     best = made
-        if (best is None or best.cost > LONG) and target.effort > 0:
-            cases = self._cases(target, numbers)
-            if cases is not None and (best is None or cases.cost < best.cost):
-                best = cases
-        return best or self._table(target, numbers)
+        if best is None or best.cost > LONG:
+            others = [
+                self._table(target, numbers),
+                self._cases(target, numbers) if target.effort > 0 else None,
+            ]
+            best = min(
+                (one for one in (best, *others) if one is not None), key=lambda one: one.cost, default=None
+            )
+        return best
 
     def _plain(self, target: Target, numbers: Sequence[int]) -> Found | None:
         terms = [

@@ -29,6 +29,7 @@ from pipelines.core.text.json_text import JsonObject, dumps
 
 ALIKE = 0.6  # of the words of two refusals that are one
 REFUSED = 400
+STANDING = 2.6  # the only record of a type: an argument that names it is a little shorter
 WAS = "was"
 MOMENT = Moment(seed="learning", call_number=1, now="2026-01-15T10:30:00Z")
 
@@ -116,7 +117,7 @@ def _standing(ledgers: Sequence[Ledger], later: Sequence[Ledger]) -> Iterator[Ro
                 values = [
                     _entity(ledger, read, kind, id) for ledger, read in zip(ledgers, later, strict=True)
                 ]
-                yield Root(m.entity(kind, n.Constant(id)), values, 1.5, kind)
+                yield Root(m.entity(kind, n.Constant(id)), values, STANDING, kind)
         elif len(set(counts)) > 1:
             after = [ledger.count(kind) for ledger in later]
             yield Root(m.call("len", m.entities(kind)), after, 2.5, f"{kind} count")
