@@ -16,7 +16,7 @@ from pipelines.core.simulation.learning.numbering import MISSING_NUMBER, Value
 from pipelines.core.simulation.learning.scene import Scene, Term, is_scalar, kind_of
 
 CASE = 2.0  # what a case costs beside its test
-ROW_OF_TABLE = 1.0
+ROW_OF_TABLE = 0.6  # of what its value costs as a constant
 GOOD_ENOUGH = 3.0  # an expression as short as this is not weighed against longer ones
 LONG = 6.0  # an expression that is longer is weighed against cases
 COUNTED = 2.5
@@ -191,7 +191,7 @@ class Search:
                 tuple(n.Entry(n.Constant(key), m.constant(value)) for key, value in entries.items())
             )
             expr = n.Item(table, m.call("str", term.expr))
-            cost = term.cost_for(target.name) + ROW_OF_TABLE * len(entries) + 3
+            cost = term.cost_for(target.name) + sum(map(_row_cost, entries.values())) + 3
             seen = m.is_in(m.call("str", term.expr), list(entries))
             if best is None or cost < best.cost:
                 best = Found(expr=expr, cost=cost, seen=(seen,))
@@ -213,6 +213,10 @@ class Search:
                 rows = frozenset(row for row in target.rows if term.numbers[row] != numbers[row])
                 best, most = Found(expr=term.expr, cost=term.cost, missed=rows), count
         return best
+
+
+def _row_cost(value: Value) -> float:
+    return ROW_OF_TABLE * constant(value).cost
 
 
 def _others(target: Target, numbers: Sequence[int], number: int) -> frozenset[int]:

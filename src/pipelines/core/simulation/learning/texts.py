@@ -99,7 +99,8 @@ def _named(search: Search, target: Target, texts: Sequence[str]) -> list[tuple[n
             key = tuple(values)
             if key in taken or not all(_has(text, value) for text, value in zip(texts, values, strict=True)):
                 continue
-            if not any(len(value) >= 3 or value.isdigit() for value in values):
+            shortest = 2 if term.is_argument else 3
+            if not any(len(value) >= shortest or value.isdigit() for value in values):
                 continue
             if len(set(values)) == 1 and len(rows) > 1 and not (term.is_argument or len(values[0]) > 3):
                 continue
