@@ -2,10 +2,10 @@
 
     python bench/learning.py [--json] [RECORDING…]
 
-A RECORDING is a directory with tools.json, calls.jsonl and perhaps state.json. Without any, three backends of
-tests/support/backends are recorded and learnt; the last figures are of a recording of 1,000 calls of 30 tools.
-Every second task is learnt from, the others are measured; then the other way round. Each call meets the real
-state, and counts when its reply and its change are exactly right. No model is asked.
+A RECORDING is a directory with tools.json, calls.jsonl and perhaps state.json. Without any, three backends
+of tests/support/backends are recorded and learnt; the last figures are of a recording of 1,000 calls of 30
+tools. Every second task is learnt from, the others are measured; then the other way round. Each call meets
+the real state, and counts when its reply and its change are exactly right. No model is asked.
 """
 
 import argparse
@@ -22,14 +22,13 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from support.backends import BACKENDS
-from support.backends.recorder import record
-
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.fidelity.fidelity import Report, replay
 from pipelines.core.simulation.fidelity.recording import RecordedTask, Recording, read_recording
 from pipelines.core.simulation.learning import LearnedPlans, LearnedTool, Options, Workbench
 from pipelines.core.tools.tools_schema import Tool, parse_tools_schema
+from support.backends import BACKENDS
+from support.backends.recorder import record
 
 TASKS, CALLS = 40, 12  # of the recorded backends
 FEW = 4  # examples of each tool

@@ -1,4 +1,4 @@
-"""A backend as the recorder sees it: its state as records, its tools as methods, and calls that a user makes."""
+"""A backend as the recorder sees it: its state as records, its tools as methods, and calls of a user."""
 
 import random
 from typing import Any, ClassVar

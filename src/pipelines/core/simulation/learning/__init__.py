@@ -1,9 +1,13 @@
-"""Plans from recordings: what a real backend did becomes plans in our own language.
+"""Plans from recordings: what a real backend did becomes plans in our own language. Enter through `workbench`.
 
-Enter through `learn(recording, tools, clock=…)`, which gives `LearnedPlans`. For each tool, a search finds the
-shortest plan that explains its calls (`tool_search`), cross-validation compares it with the plan that reading
-gives (`choice`), and the better one is kept with its reason. Nothing here does I/O, asks a clock of its own or
-uses chance.
+`learn(recording, tools, clock=…)` gives `LearnedPlans`. For each tool, a search finds the shortest plan that
+explains its calls, cross-validation compares it with the plan that reading gives, and the better one is kept
+with its reason. Nothing here does I/O, asks a clock of its own or uses chance.
+
+names, numbering <- scene (what can be seen) <- growth, related (terms) <- found, guards, search (the shortest
+expression) <- numbers, texts, records, predicates, lists, drawn (by the kind of the values) <- makers <-
+changes (what a call changes) <- draft (the plan) <- tool_search (one tool) <- trial, choice (which plan is
+kept) <- workbench (a recording)
 """
 
 from pipelines.core.simulation.learning.learned import (

@@ -62,8 +62,8 @@ def learn_tool(
 
 
 def _worth(candidate: Candidate) -> float:
-    """Calls answered right. A plan that explains every call saw more than the plans that were measured: half of
-    what they missed counts."""
+    """Calls answered right. A plan that explains every call saw more than the plans that were measured: half
+    of what they missed counts."""
     missed = candidate.calls - candidate.right
     return candidate.right + (missed / 2 if candidate.explained == candidate.calls else 0)
 

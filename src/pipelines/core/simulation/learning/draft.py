@@ -9,10 +9,9 @@ from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.learning import guards
 from pipelines.core.simulation.learning.changes import NEW_ID, Changes, Repeated, Setting
 from pipelines.core.simulation.learning.found import Found
-from pipelines.core.text.json_text import Json, JsonObject
+from pipelines.core.text.json_text import JsonObject
 
 UNSEEN = 501  # nobody recorded what the backend answers there
-_LONG = 1_500  # characters of an expression that is better written as a mapping
 
 
 @dataclass(kw_only=True, slots=True)
@@ -115,22 +114,12 @@ def _is_lookup(expr: n.Expr) -> bool:
     return False
 
 
-_RESERVED = {"args", "now", "today", "null", "true", "false", "each", "part", "piece"}
-
-
 def _word(expr: n.Call) -> str:
+    """`the_order` for a record of the type `order`: no field or argument of a plan begins so by chance."""
     first = expr.arguments[0]
-    kind = (
-        first if isinstance(first, n.Constant) else first.arguments[0] if isinstance(first, n.Call) else None
-    )
-    stem = (
-        re.sub(r"\W+", "_", str(kind.value) if isinstance(kind, n.Constant) else "record").strip("_").lower()
-    )
-    return (
-        f"the_{stem}"
-        if not stem or stem[0].isdigit() or stem in _RESERVED or len(stem) < 2
-        else f"the_{stem}"
-    )
+    kind = first.arguments[0] if isinstance(first, n.Call) else first
+    stem = re.sub(r"\W+", "_", str(kind.value) if isinstance(kind, n.Constant) else "record")
+    return f"the_{stem.strip('_').lower() or 'record'}"
 
 
 # -- refusing
@@ -163,7 +152,7 @@ def _refusal(label: int, draft: Draft, names: _Names) -> m.Draft:
 
 
 def _seen(draft: Draft, names: _Names) -> list[m.Draft]:
-    """Tables have the values that were seen, and no others: what else is asked is a miss that everybody sees."""
+    """Tables have the values that were seen, and no others: another value is a miss that everybody sees."""
     parts = [*draft.changes.found(), *([draft.reply] if draft.reply is not None else [])]
     tests = dict.fromkeys(test for found in parts for test in found.seen)
     told = "No recorded call shows what the backend does with this value"
@@ -247,7 +236,3 @@ def _is_plain(expr: n.MappingOf) -> bool:
     return all(
         isinstance(key, str) and not key.startswith("[") and key not in ("text", "...") for key in keys
     )
-
-
-def plan_of_json(body: Json) -> Json:
-    return body

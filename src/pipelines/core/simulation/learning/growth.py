@@ -1,7 +1,7 @@
 """Terms from terms, shortest first: fields, entries that an argument chooses, references, lengths and sums.
 
-What is followed is guided by types: a text or a whole number may name a record, a record has fields, a list of
-records has columns. Nothing here looks at what the tool answered.
+What is followed is guided by types: a text or a whole number may name a record, a record has fields, a list
+of records has columns. Nothing here looks at what the tool answered.
 """
 
 import heapq
@@ -39,7 +39,7 @@ Lookup = Callable[[int, str, Value, bool], Value]
 
 
 def lookup_in(ledgers: Sequence[Ledger], values_of: Sequence[Ledger]) -> Lookup:
-    """Records are found in one ledger and read in another: a name that was bound before a change stays bound."""
+    """Records are found in one ledger and read in another: a name bound before a change stays bound."""
     made: dict[tuple[int, str, str], Entity] = {}
 
     def look(row: int, kind: str, given: Value, is_loose: bool) -> Value:

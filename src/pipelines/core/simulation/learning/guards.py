@@ -1,7 +1,7 @@
 """Which examples go which way: a small decision tree over tests that the scene offers.
 
-A test is kept when what it tells, in bits, is worth its length. The trees are small because every split has to
-pay for itself; what is left over is decided by the majority and counted as not explained.
+A test is kept when what it tells, in bits, is worth its length. The trees are small because every split has
+to pay for itself; what is left over is decided by the majority and counted as not explained.
 """
 
 import math
@@ -285,7 +285,7 @@ def _thresholds(scene: Scene, masks: Mapping[int, int], rows: int) -> Iterator[T
 
 
 def _round_bound(low: Value, high: Value) -> tuple[Value, bool]:
-    """The roundest bound that is more than `low` and at most `high`; whether it is itself on the high side."""
+    """The roundest bound above `low` and up to `high`; whether it is itself on the high side."""
     if isinstance(low, str):
         return high, True
     for digits in range(-6, 3):

@@ -17,7 +17,7 @@ class Candidate(Record):
     """One of the plans that a tool could have."""
 
     origin: PlanOrigin
-    #: Calls that it answers exactly right when they were not learnt from; for a plan that was not learnt, of all.
+    #: Calls answered exactly right that it was not learnt from; of all calls, where the plan is not learnt.
     right: int
     #: Of so many calls.
     calls: int
@@ -65,7 +65,7 @@ class LearnedPlans(Record):
     tools: tuple[LearnedTool, ...]
     #: Tools that the recording has no call of: they stay as they are.
     without_calls: tuple[str, ...] = ()
-    #: The records that the replies show, where the recording has replies alone: an initial state to start from.
+    #: The records that the replies show, where the recording has replies alone: an initial state.
     inferred_state: JsonObject | None = None
     #: What the recording could not show, in sentences.
     unseen: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Lists: a source that is looked through, the tests that its elements pass, what is made of each, their order.
+"""Lists: a source that is looked through, tests that its elements pass, what is made of each, their order.
 
 Each element of a reply is traced back to an element of a source. So the tests are learnt from elements that
 were taken and elements that were not, and what is made of an element is explained in a scene of its own.

@@ -69,7 +69,7 @@ def arithmetic(search: Search, target: Target) -> Found | None:
 def _with_table(
     search: Search, target: Target, columns: Sequence[_Column], wanted: Sequence[Decimal]
 ) -> Found | None:
-    """A number changed by an amount or a factor that depends on a word: a fee for each kind, a rate for each class."""
+    """A number changed by what depends on a word: a fee for each kind, a rate for each class."""
     best: Found | None = None
     for selector in _selectors(search, target):
         for column in columns[:MOST_TABLED]:

@@ -1,5 +1,5 @@
-"""Records: field by field, a record that is there with some fields changed or left out, a table with one entry
-more, changed or gone."""
+"""Records: field by field, a record that is there with some fields changed or left out, a table with one
+entry more, changed or gone."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,7 @@
-"""Records that belong to a call: those of a type whose fields have the values of the arguments of the same name.
+"""Records that belong to a call: those whose fields have the values of the arguments of the same name.
 
-A booking's slot is taken, a customer has three orders, a person is found by name and date of birth: all of these
-look through a type for the values that a call gives.
+A booking's slot is taken, a customer has three orders, a person is found by name and date of birth: all of
+these look through a type for the values that a call gives.
 """
 
 from collections import Counter

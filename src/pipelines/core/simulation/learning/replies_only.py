@@ -1,8 +1,8 @@
 """The world behind a recording that has replies alone: what reads say is what the world holds.
 
-A record of a reply that names its id is a record of the world. What it was before the first call is what it said
-first; what changed between two reads was changed by the last call between them that is no read and names it.
-Whatever no read shows stays open, and is told.
+A record of a reply that names its id is a record of the world. What it was before the first call is what it
+said first; what changed between two reads was changed by the last call between them that is no read and names
+it. Whatever no read shows stays open, and is told.
 """
 
 import re

@@ -1,7 +1,6 @@
 """The search for the plan of one tool: what it sees, which calls it refuses, what it changes and answers."""
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -142,7 +141,7 @@ def _ids(examples: Sequence[Example]) -> Iterator[Root]:
 
 
 def _after(scene: Scene, numbering: Numbering, examples: Sequence[Example], changes: Changes) -> Scene:
-    """The world as it is when the reply is made. What a change overwrites can still be said by its old name."""
+    """The world as it is when the reply is made. What a change overwrites keeps a name."""
     if not any(one.call.updates for one in examples):
         return scene
     before, after = [one.before for one in examples], [one.after for one in examples]
@@ -176,7 +175,7 @@ def _added(examples: Sequence[Example], changes: Changes) -> Iterator[Root]:
 
 
 def _labels(examples: Sequence[Example]) -> tuple[list[int], dict[int, bool]]:
-    """0 for calls that were not refused; one label for each kind of refusal, and whether it came as a text."""
+    """0 for calls that were not refused; a label for each kind of refusal, and whether it came as a text."""
     heads: list[list[str]] = []
     labels: list[int] = []
     kinds: dict[int, bool] = {}
@@ -200,7 +199,7 @@ def _words(example: Example) -> list[str]:
     for value in sorted(map(str, _scalars(example.call.arguments)), key=len, reverse=True):
         if len(value) > 1 or value.isdigit():
             text = text.replace(value, " ")
-    return [word for word in re.findall(r"[^\W\d_]+", text)]
+    return re.findall(r"[^\W\d_]+", text)
 
 
 def _scalars(arguments: JsonObject) -> list[object]:
@@ -209,8 +208,3 @@ def _scalars(arguments: JsonObject) -> list[object]:
 
 def _are_alike(one: list[str], other: list[str]) -> bool:
     return one == other or SequenceMatcher(None, one, other, autojunk=False).ratio() > ALIKE
-
-
-def kinds_of_refusal(examples: Sequence[Example]) -> Counter[int]:
-    labels, _ = _labels(examples)
-    return Counter(label for label in labels if label)

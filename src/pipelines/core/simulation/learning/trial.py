@@ -1,4 +1,4 @@
-"""How a plan answers recorded calls: each call meets the real world, and counts when reply and change are right."""
+"""How a plan answers recorded calls: each meets the real world, and counts if reply and change are right."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
