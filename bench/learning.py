@@ -55,7 +55,7 @@ def _recordings(paths: Sequence[Path]) -> Iterator[tuple[str, Recording, tuple[T
         recording = read_recording(json.loads(state.read_text()) if state.exists() else {}, lines)
         yield path.name, recording, parse_tools_schema(json.loads((path / "tools.json").read_text()))
     for name, backend in BACKENDS.items() if not paths else ():
-        yield name, record(backend, tasks=TASKS, calls=CALLS), parse_tools_schema(backend.tools)
+        yield name, record(backend, tasks=TASKS, calls=CALLS), parse_tools_schema(list(backend.tools))
 
 
 def _measured(recording: Recording, tools: tuple[Tool, ...], processes: int) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def _learn_tool(name: str) -> LearnedTool:
 
 def _large(processes: int) -> dict[str, Any]:
     """All three backends as one: their tools and more of them under other names, in tasks of each."""
-    tools: list[dict[str, Any]] = []
+    tools: list[Any] = []
     tasks: list[RecordedTask] = []
     chance = random.Random(3)
     for at, (name, backend) in enumerate(BACKENDS.items()):

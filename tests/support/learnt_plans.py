@@ -17,11 +17,11 @@ MOMENT = Moment(seed="learnt", call_number=1, now="2026-05-01T12:00:00Z")
 
 
 def tool(name: str, *arguments: str) -> Row:
-    properties = {key: {} for key in arguments}
+    properties: Row = {key: {} for key in arguments}
     return {"name": name, "description": "", "input_schema": {"type": "object", "properties": properties}}
 
 
-def called(name: str, args: Row, response: Json, *updates: Row, error: bool = False) -> Row:
+def called(name: str, args: Row, response: Any, *updates: Row, error: bool = False) -> Row:
     return {
         "tool": name,
         "args": args,
@@ -31,7 +31,7 @@ def called(name: str, args: Row, response: Json, *updates: Row, error: bool = Fa
     }
 
 
-def changed(kind: str, id: str, **values: Json) -> Row:
+def changed(kind: str, id: str, **values: Any) -> Row:
     return {"op": "update", "entity_type": kind, "id": id, "set": values, "unset": []}
 
 

@@ -78,40 +78,39 @@ class Clinic(Backend):
         pick, patient, doctor = self.chance.choice, self.some("patients"), self.some("doctors")
         record = self.state["patients"].get(patient, {"name": "Nobody Known", "born": "1950-01-01"})
         day = pick(["Mon", "Tue", "Wed", "Thu", "Fri"])
-        return pick(
-            [
-                ("find_patient", {"name": record["name"], "born": record["born"]}),
-                ("get_patient", {"patient_id": patient}),
-                ("list_doctors", pick([{}, {"specialty": pick(["general", "pediatrics", "dermatology"])}])),
-                ("free_slots", {"doctor_id": doctor, "day": day}),
-                (
-                    "book_appointment",
-                    {
-                        "patient_id": patient,
-                        "doctor_id": doctor,
-                        "day": day,
-                        "slot": pick(SLOTS),
-                        "kind": pick(list(FEES)),
-                    },
-                ),
-                (
-                    "cancel_appointment",
-                    {"appointment_id": self.some("appointments")}
-                    | pick([{}, {"reason": pick(["ill", "travel"])}]),
-                ),
-                ("list_appointments", {"patient_id": patient} | pick([{}, {"status": "booked"}])),
-                ("add_allergy", {"patient_id": patient, "substance": pick(["latex", "nsaid", "pollen"])}),
-                (
-                    "prescribe",
-                    {"patient_id": patient, "drug": pick([*DRUGS, "aspirin"]), "days": pick([5, 7, 40])},
-                ),
-                ("pay_bill", {"patient_id": patient, "amount": pick([20.0, 45.5, 200.0])}),
-                (
-                    "update_contact",
-                    {"patient_id": patient} | pick([{"phone": "555-7777"}, {"email": "new@mail.test"}]),
-                ),
-            ]
-        )
+        calls: list[tuple[str, Row]] = [
+            ("find_patient", {"name": record["name"], "born": record["born"]}),
+            ("get_patient", {"patient_id": patient}),
+            ("list_doctors", pick([{}, {"specialty": pick(["general", "pediatrics", "dermatology"])}])),
+            ("free_slots", {"doctor_id": doctor, "day": day}),
+            (
+                "book_appointment",
+                {
+                    "patient_id": patient,
+                    "doctor_id": doctor,
+                    "day": day,
+                    "slot": pick(SLOTS),
+                    "kind": pick(list(FEES)),
+                },
+            ),
+            (
+                "cancel_appointment",
+                {"appointment_id": self.some("appointments")}
+                | pick([{}, {"reason": pick(["ill", "travel"])}]),
+            ),
+            ("list_appointments", {"patient_id": patient} | pick([{}, {"status": "booked"}])),
+            ("add_allergy", {"patient_id": patient, "substance": pick(["latex", "nsaid", "pollen"])}),
+            (
+                "prescribe",
+                {"patient_id": patient, "drug": pick([*DRUGS, "aspirin"]), "days": pick([5, 7, 40])},
+            ),
+            ("pay_bill", {"patient_id": patient, "amount": pick([20.0, 45.5, 200.0])}),
+            (
+                "update_contact",
+                {"patient_id": patient} | pick([{"phone": "555-7777"}, {"email": "new@mail.test"}]),
+            ),
+        ]
+        return pick(calls)
 
     def _patient(self, id: str) -> Row:
         return self.found("patients", id, f"Patient {id} not found")

@@ -2,6 +2,7 @@
 
 import copy
 import random
+from typing import Any
 
 from pipelines.core.ledger.ledger import differences
 from pipelines.core.simulation.fidelity.recording import Recording, read_recording
@@ -22,12 +23,13 @@ def _task(kind: type[Backend], number: int, calls: int, chance: random.Random) -
 
 
 def _call(backend: Backend, tool: str, arguments: Row) -> Row:
-    before = copy.deepcopy(backend.state)
+    before: Any = copy.deepcopy(backend.state)
     try:
         status, reply = "ok", getattr(backend, tool)(**arguments)
     except Refusal as refusal:
         status, reply = "error", refusal.body
-    updates = [update.as_json() for update in differences(before, backend.state)]
+    after: Any = backend.state
+    updates = [update.as_json() for update in differences(before, after)]
     return {
         "tool": tool,
         "args": arguments,

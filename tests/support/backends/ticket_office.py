@@ -87,36 +87,35 @@ class TicketOffice(Backend):
         pick, event = self.chance.choice, self.some("event")
         customer = int(self.some("customer")[-2:])
         email = self.state["customer"].get(str(customer), {"email": "who@post.test"})["email"]
-        return pick(
-            [
+        calls: list[tuple[str, Row]] = [
+            (
+                "search_events",
+                {"city": pick(["Vienna", "Graz", "Linz", "Rome"])}
+                | pick([{}, {"genre": pick(["opera", "jazz"])}]),
+            ),
+            ("event_details", {"event_id": event}),
+            *2
+            * [
                 (
-                    "search_events",
-                    {"city": pick(["Vienna", "Graz", "Linz", "Rome"])}
-                    | pick([{}, {"genre": pick(["opera", "jazz"])}]),
-                ),
-                ("event_details", {"event_id": event}),
-                *2
-                * [
-                    (
-                        "buy_tickets",
-                        {
-                            "customer_id": customer,
-                            "event_id": event,
-                            "section": pick(["stalls", "balcony", "box"]),
-                            "count": pick([1, 2, 7]),
-                            "fare": pick(list(REFUND_SHARE)),
-                        },
-                    )
-                ],
-                ("refund_booking", {"booking_ref": self.some("booking")}),
-                ("my_bookings", {"customer_id": customer}),
-                ("redeem_voucher", {"customer_id": customer, "code": pick(["SPRING", "GIFT50", "NOPE"])}),
-                ("get_customer", {"email": email}),
-                ("reschedule_event", {"event_id": event, "date": f"2026-0{self.chance.randrange(1, 9)}-20"}),
-                ("close_section", {"event_id": event, "section": pick(["stalls", "balcony"])}),
-                ("join_waitlist", {"customer_id": customer, "event_id": event}),
-            ]
-        )
+                    "buy_tickets",
+                    {
+                        "customer_id": customer,
+                        "event_id": event,
+                        "section": pick(["stalls", "balcony", "box"]),
+                        "count": pick([1, 2, 7]),
+                        "fare": pick(list(REFUND_SHARE)),
+                    },
+                )
+            ],
+            ("refund_booking", {"booking_ref": self.some("booking")}),
+            ("my_bookings", {"customer_id": customer}),
+            ("redeem_voucher", {"customer_id": customer, "code": pick(["SPRING", "GIFT50", "NOPE"])}),
+            ("get_customer", {"email": email}),
+            ("reschedule_event", {"event_id": event, "date": f"2026-0{self.chance.randrange(1, 9)}-20"}),
+            ("close_section", {"event_id": event, "section": pick(["stalls", "balcony"])}),
+            ("join_waitlist", {"customer_id": customer, "event_id": event}),
+        ]
+        return pick(calls)
 
     def _event(self, id: str) -> Row:
         return self.found("event", id, f"no event {id}")

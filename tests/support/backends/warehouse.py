@@ -60,35 +60,34 @@ class Warehouse(Backend):
     def likely_call(self) -> tuple[str, Row]:
         pick, sku, order = self.chance.choice, self.some("items"), int(self.some("orders")[-3:])
         zone = self.state["items"][sku]["zone"] if sku in self.state["items"] else "A"
-        return pick(
-            [
-                ("get_item", {"sku": sku}),
-                ("low_stock", pick([{}, {"warehouse_zone": pick(["A", "B", "C"])}])),
-                (
-                    "receive_goods",
-                    {
-                        "sku": sku,
-                        "quantity": pick([0, 3, 12]),
-                        "bin": pick([f"{zone}1", f"{zone}2", f"{zone}3"]),
-                    },
-                ),
-                (
-                    "move_stock",
-                    {"sku": sku, "quantity": pick([1, 2, 6]), "source": f"{zone}1", "target": f"{zone}2"},
-                ),
-                (
-                    "create_order",
-                    {"customer": pick(["Acme", "Dunn"]), "sku": sku, "quantity": pick([1, 2, 9])},
-                ),
-                ("pick_order", {"order_number": order}),
-                ("ship_order", {"order_number": order, "carrier": pick(["post", "truck", "drone"])}),
-                ("cancel_order", {"order_number": order}),
-                ("open_orders", {}),
-                ("set_price", {"sku": sku, "percent": pick([10, -5, 2.5, -60])}),
-                ("stock_value", {"sku": sku}),
-                ("remove_item", {"sku": sku}),
-            ]
-        )
+        calls: list[tuple[str, Row]] = [
+            ("get_item", {"sku": sku}),
+            ("low_stock", pick([{}, {"warehouse_zone": pick(["A", "B", "C"])}])),
+            (
+                "receive_goods",
+                {
+                    "sku": sku,
+                    "quantity": pick([0, 3, 12]),
+                    "bin": pick([f"{zone}1", f"{zone}2", f"{zone}3"]),
+                },
+            ),
+            (
+                "move_stock",
+                {"sku": sku, "quantity": pick([1, 2, 6]), "source": f"{zone}1", "target": f"{zone}2"},
+            ),
+            (
+                "create_order",
+                {"customer": pick(["Acme", "Dunn"]), "sku": sku, "quantity": pick([1, 2, 9])},
+            ),
+            ("pick_order", {"order_number": order}),
+            ("ship_order", {"order_number": order, "carrier": pick(["post", "truck", "drone"])}),
+            ("cancel_order", {"order_number": order}),
+            ("open_orders", {}),
+            ("set_price", {"sku": sku, "percent": pick([10, -5, 2.5, -60])}),
+            ("stock_value", {"sku": sku}),
+            ("remove_item", {"sku": sku}),
+        ]
+        return pick(calls)
 
     def _item(self, sku: str) -> Row:
         return self.found("items", sku, f"unknown sku {sku}")

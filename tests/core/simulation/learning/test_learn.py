@@ -208,7 +208,7 @@ def test_a_tool_that_is_not_searched_in_time_keeps_what_is_read() -> None:
 
 def test_a_plan_of_a_model_is_kept_where_it_answers_more_calls() -> None:
     calls = [called("roll", {"n": n}, {"value": value}) for n, value in ((1, 7), (2, 1), (3, 4), (4, 9))]
-    plan = {"steps": [{"return": {"value": "[7, 1, 4, 9][args.n - 1]"}}]}
+    plan: Row = {"steps": [{"return": {"value": "[7, 1, 4, 9][args.n - 1]"}}]}
     [roll] = learnt([task({}, *calls)], tool("roll", "n"), options=Options(model_plans={"roll": plan})).tools
     assert (roll.kept, roll.plan) == ("model", plan)
     assert "the model's plan answers 4 of 4" in roll.reason

@@ -1,4 +1,4 @@
-"""Plans from recordings: what a real backend did becomes plans in our own language. Enter through `workbench`.
+"""Plans from recordings: what a real backend did, as plans in our own language. Enter through `workbench`.
 
 `learn(recording, tools, clock=…)` gives `LearnedPlans`. For each tool, a search finds the shortest plan that
 explains its calls, cross-validation compares it with the plan that reading gives, and the better one is kept

@@ -220,12 +220,16 @@ def _repeating(one: Repeated, names: _Names) -> m.Draft:
 def as_value(expr: n.Expr) -> m.Draft:
     """A mapping as the language of plans has it: readable line by line."""
     if isinstance(expr, n.MappingOf) and expr.entries and _is_plain(expr):
-        return {("..." if key is None else str(key.value)): as_value(value) for key, value in expr.entries}  # type: ignore[union-attr]
+        return {_key(key): as_value(value) for key, value in expr.entries}
     if isinstance(expr, n.MappingOf) and not expr.entries:
         return {}
     if isinstance(expr, n.ListOf) and not any(isinstance(part, n.Spread) for part in expr.parts):
         return [as_value(part) for part in expr.parts]
     return expr
+
+
+def _key(key: n.Expr | None) -> str:
+    return str(key.value) if isinstance(key, n.Constant) else "..."
 
 
 def _is_plain(expr: n.MappingOf) -> bool:

@@ -4,6 +4,7 @@ Each element of a reply is traced back to an element of a source. So the tests a
 were taken and elements that were not, and what is made of an element is explained in a scene of its own.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.learning import guards
 from pipelines.core.simulation.learning.found import Found
 from pipelines.core.simulation.learning.growth import LONGEST_IN_LOOP, Growth, Root, lookup_in
-from pipelines.core.simulation.learning.numbering import Value
+from pipelines.core.simulation.learning.numbering import Numbering, Value
 from pipelines.core.simulation.learning.predicates import Taken, taken
 from pipelines.core.simulation.learning.scene import Scene, Term, field_of, is_scalar
 from pipelines.core.simulation.learning.search import Search, Target
@@ -166,11 +167,11 @@ def _are_texts(lists: Sequence[Sequence[Value]]) -> bool:
 
 def trace(search: Search, target: Target, source: Source) -> Traced | None:
     """By the whole element, or by one of its fields that tells the source's elements apart."""
-    rows = target.rows
+    rows, numbering = target.rows, search.scene.numbering
     for key, field in _keys(target, source):
         positions = []
         for row in rows:
-            found = _positions(target.values[row], source.elements[row], key, field)
+            found = _positions(numbering, target.values[row], source.elements[row], key, field)
             if found is None:
                 break
             positions.append(found)
@@ -202,29 +203,21 @@ def _keys(target: Target, source: Source) -> Iterator[tuple[str, str]]:
                 yield from ((key, field) for key in [*same, *(key for key in example if key != field)])
 
 
-def _positions(values: Sequence[Value], elements: Sequence[Value], key: str, field: str) -> list[int] | None:
-    index: dict[object, list[int]] = {}
+def _positions(
+    numbering: Numbering, values: Sequence[Value], elements: Sequence[Value], key: str, field: str
+) -> list[int] | None:
+    index: dict[int, list[int]] = {}
     for at, element in enumerate(elements):
-        value = field_of(element, field) if field else element
-        if not field and isinstance(value, (dict, list)):
-            value = repr(sorted(value.items(), key=repr)) if isinstance(value, dict) else repr(value)
-        if isinstance(value, (dict, list)):
-            return None
-        index.setdefault(value, []).append(at)
+        index.setdefault(numbering.of(field_of(element, field) if field else element), []).append(at)
     found: list[int] = []
-    used: dict[object, int] = {}
+    used: Counter[int] = Counter()
     for value in values:
-        wanted = field_of(value, key) if key else value
-        if not key and isinstance(wanted, (dict, list)):
-            wanted = repr(sorted(wanted.items(), key=repr)) if isinstance(wanted, dict) else repr(wanted)
-        if isinstance(wanted, (dict, list)):
-            return None
-        at = index.get(wanted, [])
-        number = used.get(wanted, 0)
-        if number >= len(at) or (field and len(at) > 1):
+        wanted = numbering.of(field_of(value, key) if key else value)
+        places = index.get(wanted, [])
+        if used[wanted] >= len(places) or (field and len(places) > 1):
             return None  # not there, or the field does not tell them apart
-        used[wanted] = number + 1
-        found.append(at[number])
+        found.append(places[used[wanted]])
+        used[wanted] += 1
     return found
 
 

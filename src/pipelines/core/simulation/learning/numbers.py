@@ -81,14 +81,14 @@ def _with_table(
                 values = [
                     _OPERATORS[sign](one, amounts[key])
                     for key, one in zip(selector.keys, column.values, strict=True)
-                ]  # type: ignore[index]
+                ]
                 digits = _rounding(values, wanted)
                 if digits is None or digits == BINARY:
                     continue
                 table = n.MappingOf(
                     tuple(n.Entry(n.Constant(key), n.Constant(_plain(one))) for key, one in amounts.items())
                 )
-                expr = m.arithmetic(column.expr, sign, n.Item(table, selector.expr))  # type: ignore[arg-type]
+                expr = m.arithmetic(column.expr, sign, n.Item(table, selector.expr))
                 best = Found(
                     expr=_rounded(expr, digits), cost=cost, seen=(m.is_in(selector.expr, list(amounts)),)
                 )
@@ -220,11 +220,11 @@ def _of_three(
             part = _Column(expr, product, cost) if scale == 1 else _percent(expr, product, cost)
             for third in columns[:MOST_TRIPLED]:
                 for sign in ("+", "-"):
-                    value = _ROUGHLY[sign](third.first, part.first)  # type: ignore[index]
+                    value = _ROUGHLY[sign](third.first, part.first)
                     if abs(value - rough) <= margin:
-                        values = _all(_OPERATORS[sign], third.values, part.values)  # type: ignore[index]
+                        values = _all(_OPERATORS[sign], third.values, part.values)
                         if values is not None:
-                            made = m.arithmetic(third.expr, sign, part.expr)  # type: ignore[arg-type]
+                            made = m.arithmetic(third.expr, sign, part.expr)
                             yield made, values, third.cost + part.cost + SIGN
 
 

@@ -254,8 +254,8 @@ def _keys_given(search: Search, target: Target, different: Sequence[dict[str, Va
                 return found
     if found or any(len(one) != 1 for one in different):
         return None
-    key = search.explain(_spread(target, [next(iter(one)) for one in different], "id"))
-    return None if key is None or isinstance(key.expr, n.Constant) else [key]
+    whole = search.explain(_spread(target, [next(iter(one)) for one in different], "id"))
+    return None if whole is None or isinstance(whole.expr, n.Constant) else [whole]
 
 
 def _written(search: Search, target: Target, key: Found, row: int, one: dict[str, Value], at: int) -> Value:

@@ -77,7 +77,9 @@ def _id_fields(recording: Recording) -> dict[str, str]:
     found: dict[str, Counter[str]] = {}
     for call in (call for task in recording.tasks for call in task.calls if not call.is_error):
         reply = call.response
-        for name, value in call.arguments.items() if isinstance(reply, dict) and len(reply) > 1 else ():
+        if not isinstance(reply, dict) or len(reply) < 2:
+            continue
+        for name, value in call.arguments.items():
             for field in (name, name.rpartition("_")[2]):
                 if _is_id(value) and field in reply and same(reply[field], value) and _names_one(field):
                     noun = name.removesuffix(field).strip("_") or field.removesuffix("_id")

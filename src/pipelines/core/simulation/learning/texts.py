@@ -6,7 +6,7 @@ own. Values of terms are looked for first, so that one example is enough to see 
 
 import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
@@ -20,7 +20,12 @@ MOST_NAMED = 60  # terms that are looked for in a text
 MOST_SLOTS = 8
 LONGEST_TEXT = 4_000  # characters that are taken apart
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
-_CASES = {"lower": str.lower, "upper": str.upper, "title": str.title, "strip": str.strip}
+_CASES: Mapping[str, Callable[[str], str]] = {
+    "lower": str.lower,
+    "upper": str.upper,
+    "title": str.title,
+    "strip": str.strip,
+}
 
 
 def as_text(value: Value) -> str | None:
