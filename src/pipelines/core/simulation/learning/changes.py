@@ -4,6 +4,7 @@ A call that leaves a field alone in some examples gives it the value that it had
 is a conditional expression. Only adding and removing records needs steps of its own under a condition.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -39,7 +40,6 @@ class Adding:
     kind: str
     id: Found
     attrs: Found
-    name: str
     when: n.Expr | None = None
 
 
@@ -192,7 +192,7 @@ def _explain_repeated(
     from pipelines.core.simulation.learning.lists import element_scene
 
     pairs = [(row, at) for row, places in zip(touched, traced.positions, strict=True) for at in places]
-    name = f"changed_{kind}"
+    name = "changed_" + re.sub(r"\W+", "_", kind)
     inner = element_scene(search.scene, source, pairs, name)
     deeper = Search(scene=inner, makers=search.makers, is_over=search.is_over, steps=search.steps)
     names = dict.fromkeys(field for update in left.values() for field in update.set)
@@ -236,7 +236,7 @@ def _explain_adding(
     body = search.explain(target) or best_fields(search, target)
     body = _with_own_id(search, target, ids, body)
     found.missed |= id.missed | body.missed
-    found.addings.append(Adding(kind=kind, id=id, attrs=body, name=f"new_{kind}", when=when))
+    found.addings.append(Adding(kind=kind, id=id, attrs=body, when=when))
 
 
 NEW_ID = n.Name("new_id_value")

@@ -30,7 +30,8 @@ class Draft:
 def written_plan(draft: Draft) -> JsonObject:
     names = _Names()
     body: list[m.Draft] = [*_refusing(draft.tree, draft, names)]
-    if draft.reply is not None:
+    is_ever_taken = any(leaf.label not in draft.refusals for leaf in guards.leaves(draft.tree))
+    if draft.reply is not None and is_ever_taken:
         body += _seen(draft, names)
         body += _remembered(draft, names)
         body += _changing(draft.changes, names)
