@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from pipelines.core.models.model_question import ModelMessage, ModelQuestion, Purpose
 from pipelines.core.simulation.build import PlannedSimulator
 from pipelines.core.simulation.by_model.prompt import as_data
+from pipelines.core.simulation.example_calls import EXAMPLE_SCHEMA, MOST_EXAMPLES
 from pipelines.core.simulation.plan_words import plan_in_words
-from pipelines.core.simulation.rule_translation.example_calls import EXAMPLE_SCHEMA, MOST_EXAMPLES
 from pipelines.core.simulation.rule_translation.prompt import VERSION, instructions
 from pipelines.core.simulation.rules.check import check
 from pipelines.core.simulation.rules.examples import ANY_DAY
@@ -93,19 +93,19 @@ def translation_question(
     tools = [*vocabulary.tools.values()][:MOST_TOOLS]
     data: JsonObject = {
         "tools": [_tool(tool, around) for tool in tools],
-        "world": {name: _type(around, name) for name in vocabulary.kinds},
+        "world": {name: type_context(around, name) for name in vocabulary.kinds},
         "flags": [*sorted(vocabulary.flags)],
         "now": now or ANY_DAY,
         "text": text,
         "sentences": {str(at): each for at, each in enumerate(sentences[:MOST_SENTENCES], 1)},
     }
     word = fence_word("rules", dumps(data).decode())
-    asked = "Translate the sentences.\n" + fenced(word, as_data(data))
+    request = "Translate the sentences.\n" + fenced(word, as_data(data))
     return ModelQuestion(
         purpose=Purpose.AUTHOR,
         prompt_version=VERSION,
         system=f"{instructions()}\n{rule_of(word)}",
-        messages=(ModelMessage(role="user", content=asked),),
+        messages=(ModelMessage(role="user", content=request),),
         schema=translation_schema(),
         max_output_tokens=MOST_ANSWERED_TOKENS,
     )
@@ -114,17 +114,20 @@ def translation_question(
 def _tool(tool: ToolNouns, around: PlannedSimulator) -> JsonObject:
     found = around.plan_of(tool.name)
     body: Json = found.plan.body if found.plan is not None else []
-    lines = ("  " * one.depth + one.as_text() for one in plan_in_words(body))
-    told: JsonObject = {
+    tool_body: JsonObject = {
         "name": tool.name,
         "description": around.tools[tool.name].description[:LONGEST_DESCRIPTION],
         "arguments": {key: argument_json(schema) for key, schema in tool.arguments.items()},
         "required": [*sorted(tool.required)],
         "about": tool.about,
-        "does": "\n".join(lines)[:LONGEST_PLAN],
+        "does": words_of_plan(body)[:LONGEST_PLAN],
         **changes_of(body),
     }
-    return told | ({"guess": True} if found.is_guess else {})
+    return tool_body | ({"guess": True} if found.is_guess else {})
+
+
+def words_of_plan(body: Json) -> str:
+    return "\n".join("  " * one.depth + one.as_text() for one in plan_in_words(body))
 
 
 def argument_json(schema: JsonObject) -> Json:
@@ -138,13 +141,13 @@ def changes_of(body: Json) -> JsonObject:
     """What a plan changes by itself: fields, types of records that it adds, records that it removes."""
     found: dict[str, dict[str, None]] = {"sets": {}, "adds": {}, "removes": {}}
     steps: Any = body.get("steps") if isinstance(body, dict) else body
-    left: list[Any] = [*steps]
-    while left:
-        step = left.pop(0)
+    steps_left: list[Any] = [*steps]
+    while steps_left:
+        step = steps_left.pop(0)
         if not isinstance(step, dict):
             continue
         for block in ("then", "else", "do"):
-            left += step[block] if isinstance(step.get(block), list) else ()
+            steps_left += step[block] if isinstance(step.get(block), list) else ()
         for verb in ("set", "unset", "append"):
             found["sets"] |= dict.fromkeys(map(str, step.get(verb) or ()))
         found["adds"] |= {str(step["add"].get("in")): None} if isinstance(step.get("add"), dict) else {}
@@ -152,17 +155,18 @@ def changes_of(body: Json) -> JsonObject:
     return {key: [*names] for key, names in found.items()}
 
 
-def _type(around: PlannedSimulator, name: str) -> JsonObject:
+def type_context(around: PlannedSimulator, name: str) -> JsonObject:
+    """What a model is told of a type: its fields with some values, its links and some records."""
     kind, records = around.vocabulary.kinds[name], around.world.entities.get(name, {})
     fields: JsonObject = {}
     for path, field in [*kind.fields.items()][:MOST_FIELDS]:
         values = [value for value in field.named_values if isinstance(value, (str, int, float))]
         fields[".".join(path)] = {"kinds": [*sorted(field.kinds)], "values": [*values[:MOST_VALUES]]}
-    shown: JsonObject = {
+    body: JsonObject = {
         id: one for id, one in islice(records.items(), MOST_RECORDS) if len(dumps(one)) <= LONGEST_RECORD
     }
     links: JsonObject = {".".join(path): to for path, to in kind.links.items()}
-    return {"count": len(records), "fields": fields, "links": links, "records": shown}
+    return {"count": len(records), "fields": fields, "links": links, "records": body}
 
 
 def number_problems(data: JsonObject, sentences: Sequence[str]) -> list[Problem]:

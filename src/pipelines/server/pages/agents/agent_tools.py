@@ -79,14 +79,16 @@ async def post_switch(agent_id: Id, name: str, request: Request, visitor: Writer
             platform, visitor.org_id, agent_id, {"tools_schema": _switched(agent, name, typed)}
         )
     except (Refused, OdysseyError) as error:
-        told = [problem.as_json() for problem in problems_in(error)]
+        problems = [problem.as_json() for problem in problems_in(error)]
     else:
         mode = typed.get("mode", "sandbox")
         return go(
             f"/agents/{agent_id}/tools?tool={name}",
             f"{name} now uses {mode}. Saved as version {changed.version}.",
         )
-    return await _tools(request, visitor, agent_id, tool=name, task=None, start=0, typed=typed, problems=told)
+    return await _tools(
+        request, visitor, agent_id, tool=name, task=None, start=0, typed=typed, problems=problems
+    )
 
 
 def _switched(agent: Agent, name: str, typed: dict[str, str]) -> list[Json]:
@@ -124,7 +126,7 @@ async def _tools(
 ) -> Response:
     platform, org_id = platform_of(request), visitor.org_id
     agent = await read_agent(request, visitor, agent_id)
-    worlds = await platform.database.read(lambda connection: _worlds(connection, org_id, agent_id))
+    worlds = await platform.database.read(lambda connection: worlds_of(connection, org_id, agent_id))
     task_id = task if task is not None else (worlds[0].task_id if worlds else 0)
     chosen = _chosen(agent, tool)
     names = [each.name for each in agent.definition.tools]
@@ -196,19 +198,23 @@ def _in_words(read: JsonObject) -> dict[str, Any]:
 def _of_typed_rules(read: JsonObject, sentences: list[str]) -> list[str]:
     """The typed rules that are not enforced, as sentences."""
     listed: Any = read["not_understood"]
-    return [said for said in listed if not any(said.startswith(one) for one in sentences)]
+    return [
+        sentences_listed
+        for sentences_listed in listed
+        if not any(sentences_listed.startswith(one) for one in sentences)
+    ]
 
 
-def _worlds(connection: Connection, org_id: int, agent_id: int) -> list[World]:
+def worlds_of(connection: Connection, org_id: int, agent_id: int) -> list[World]:
     """Tasks of the agent's newest datasets; if it has none, of the newest datasets of the org."""
     own = datasets_of_org(connection, org_id, agent_id=agent_id, limit=DATASETS, before_id=None).items
     found = own or datasets_of_org(connection, org_id, agent_id=None, limit=DATASETS, before_id=None).items
     worlds: list[World] = []
     for dataset in found:
         for task in task_summaries(connection, dataset.id, limit=TASKS, after_id=None).items:
-            asked = str(task["user_instruction"] or "")[:70]
+            instruction = str(task["user_instruction"] or "")[:70]
             worlds.append(
-                World(int(str(task["id"])), f"{dataset.name[:40]}, task {task['row_number']}: {asked}")
+                World(int(str(task["id"])), f"{dataset.name[:40]}, task {task['row_number']}: {instruction}")
             )
     return worlds
 
@@ -242,7 +248,7 @@ async def try_page(
 ) -> Response:
     platform, org_id = platform_of(request), visitor.org_id
     agent = await read_agent(request, visitor, agent_id)
-    worlds = await platform.database.read(lambda connection: _worlds(connection, org_id, agent_id))
+    worlds = await platform.database.read(lambda connection: worlds_of(connection, org_id, agent_id))
     task_id = task or (worlds[0].task_id if worlds else None)
     scratch = await scratch_of_task(platform, org_id, task_id) if task_id else Scratch({})
     typed = await asyncio.to_thread(_filled, _chosen(agent, tool), task_id, scratch)
@@ -255,7 +261,7 @@ async def post_try(agent_id: Id, request: Request, visitor: Writer) -> Response:
     platform, org_id = platform_of(request), visitor.org_id
     typed = await form_texts(request)
     agent = await read_agent(request, visitor, agent_id)
-    worlds = await platform.database.read(lambda connection: _worlds(connection, org_id, agent_id))
+    worlds = await platform.database.read(lambda connection: worlds_of(connection, org_id, agent_id))
     try:
         scratch = await _scratch(request, platform, org_id, typed)
         arguments = (typed.get("arguments", "").strip() or "{}").encode()
