@@ -42,7 +42,8 @@ def tasks(draw: st.DrawFn) -> Row:
         effects = []
         if ids and draw(st.booleans()):
             kind, id = draw(st.sampled_from(ids))
-            effects.append(changed(kind, id, **{draw(st.sampled_from(["status", "items"])): draw(VALUES)}))
+            field: str = draw(st.sampled_from(["status", "items"]))
+            effects.append(changed(kind, id, **{field: draw(VALUES)}))
         calls.append(called("act", arguments, draw(VALUES), *effects, error=draw(st.booleans())))
     return task(state, *calls)
 

@@ -1,17 +1,13 @@
 """The calls of one tool as examples: what it was given, the world before and after, what it answered."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from pipelines.core.ledger.ledger import Ledger, World
-from pipelines.core.simulation.fidelity.fidelity import _apply_what_fits as apply_what_fits
+from pipelines.core.simulation.fidelity.fidelity import apply_what_fits
 from pipelines.core.simulation.fidelity.recording import RecordedCall, Recording, looks_like_error
+from pipelines.core.simulation.fidelity.variety import most_varied
 from pipelines.core.text.json_text import dumps
-
-#: Whether an example takes part.
-Chooses: TypeAlias = Callable[["Example"], bool]
 
 MOST_EXAMPLES = 120  # of a tool that a search looks at: more hardly ever say more
 
@@ -53,34 +49,11 @@ def copied(ledger: Ledger) -> Ledger:
 
 
 def chosen(examples: Sequence[Example], *, most: int = MOST_EXAMPLES) -> list[Example]:
-    """Each status, each shape and each effect, then what was seen least: in the order of the recording.
-
-    The examples that a model is shown are chosen in the same way.
-    """
+    """The most different ones in the order of the recording, chosen as those that a model is shown."""
     if len(examples) <= most:
         return list(examples)
-    groups: dict[object, list[int]] = {}
-    for at, example in enumerate(examples):
-        groups.setdefault(_shape(example), []).append(at)
-    seen: Counter[bytes] = Counter()
-    picked: list[int] = []
-    while len(picked) < most:
-        for members in list(groups.values()):
-            if len(picked) >= most or not members:
-                continue
-            at = min(members[:40], key=lambda index: (seen[dumps(examples[index].call.arguments)], index))
-            members.remove(at)
-            seen[dumps(examples[at].call.arguments)] += 1
-            picked.append(at)
-    return [examples[at] for at in sorted(picked)]
-
-
-def _shape(example: Example) -> object:
-    call = example.call
-    keys = tuple(sorted(call.response)) if isinstance(call.response, dict) else type(call.response).__name__
-    given = tuple(sorted(call.arguments))
-    effects = tuple(sorted({type(update).__name__ for update in call.updates}))
-    return example.is_error, keys, given, effects
+    picked = {at for at, _ in most_varied([(at, one.call) for at, one in enumerate(examples)], most)}
+    return [example for at, example in enumerate(examples) if at in picked]
 
 
 def contradictions(examples: Iterable[Example]) -> list[list[Example]]:
