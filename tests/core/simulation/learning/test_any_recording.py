@@ -40,7 +40,8 @@ def tasks(draw: st.DrawFn) -> Row:
     for _ in range(draw(st.integers(1, 4))):
         arguments = draw(st.dictionaries(st.sampled_from(["order_id", "n", "from"]), VALUES, max_size=2))
         effects = []
-        if ids and draw(st.booleans()):
+        has_effect: bool = draw(st.booleans())
+        if ids and has_effect:
             kind, id = draw(st.sampled_from(ids))
             field: str = draw(st.sampled_from(["status", "items"]))
             effects.append(changed(kind, id, **{field: draw(VALUES)}))
