@@ -1,5 +1,6 @@
 """A backend with business rules, learnt from half of a recording and measured on the other half."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -8,7 +9,7 @@ from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.fidelity.fidelity import replay
 from pipelines.core.simulation.fidelity.recording import Recording
 from pipelines.core.simulation.learning import Options, Workbench, learn
-from pipelines.core.tools.tools_schema import parse_tools_schema
+from pipelines.core.tools.tools_schema import Tool, parse_tools_schema
 from support.backends import BACKENDS
 from support.backends.recorder import record
 
@@ -27,17 +28,16 @@ def test_calls_that_were_not_learnt_from_are_answered_right(clinic: tuple[Record
     tools = parse_tools_schema(list(BACKENDS["clinic"].tools))
     bench = Workbench(ours, tools, Options(folds=2))
     plans = bench.learned(map(bench.learn_tool, TOOLS))
-    learnt, read = (
-        replay(
-            others, lambda world, own=own: build_simulator(own, world=world), clock=lambda: 0.0, only=TOOLS
-        )  # type: ignore[misc]
-        for own in (plans.applied_to(tools), tools)
-    )
-    right, before = (
-        [one.fm_forced and one.cm_forced for one in report.outcomes] for report in (learnt, read)
-    )
+    right, before = _right(others, plans.applied_to(tools)), _right(others, tools)
     assert sum(right) > 0.85 * len(right) > 0
     assert sum(right) > 1.5 * sum(before)
+
+
+def _right(recording: Recording, tools: Sequence[Tool]) -> list[bool]:
+    report = replay(
+        recording, lambda world: build_simulator(tools, world=world), clock=lambda: 0.0, only=TOOLS
+    )
+    return [one.fm_forced and one.cm_forced for one in report.outcomes]
 
 
 def test_tools_learnt_one_by_one_are_what_all_of_them_learnt_together_are(

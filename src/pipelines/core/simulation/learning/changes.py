@@ -13,8 +13,7 @@ from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.learning import guards
 from pipelines.core.simulation.learning.found import Found
-from pipelines.core.simulation.learning.lists import Source, trace
-from pipelines.core.simulation.learning.lists import _made as looped
+from pipelines.core.simulation.learning.lists import Source, element_scene, looped, trace
 from pipelines.core.simulation.learning.numbering import Value
 from pipelines.core.simulation.learning.records import best_fields
 from pipelines.core.simulation.learning.scene import Scene, Term
@@ -22,7 +21,6 @@ from pipelines.core.simulation.learning.search import Search, Target
 from pipelines.core.simulation.values import MISSING, Entity
 
 MOST_TARGETS = 4  # records of a type that a call changes without a loop
-LEAST_COVERED = 0.75
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -189,8 +187,6 @@ def _explain_repeated(
     if traced is None or records is None or records.missed:
         found.missed |= set(touched)
         return
-    from pipelines.core.simulation.learning.lists import element_scene
-
     pairs = [(row, at) for row, places in zip(touched, traced.positions, strict=True) for at in places]
     name = "changed_" + re.sub(r"\W+", "_", kind)
     inner = element_scene(search.scene, source, pairs, name)

@@ -16,7 +16,7 @@ from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.learning.names import nearness
 from pipelines.core.simulation.learning.numbering import Value
 from pipelines.core.simulation.learning.scene import Scene, Term, field_of, is_scalar
-from pipelines.core.simulation.values import MISSING, Entity
+from pipelines.core.simulation.values import MISSING, Entity, entity_of
 
 FIELD, ENTRY, REFERENCE, ELEMENT, LENGTH, COLUMN = 0.7, 1.2, 1.5, 2.0, 1.5, 2.0
 FOREIGN = 2.0  # a reference between names that have nothing in common
@@ -62,8 +62,6 @@ def record(
 ) -> Entity:
     known = made.get((row, kind, id))
     if known is None:
-        from pipelines.core.simulation.values import entity_of
-
         attrs = read.get(kind, id)
         attrs = attrs if attrs is not None else found.get(kind, id)
         assert attrs is not None

@@ -25,7 +25,6 @@ MOST_NUMBERS = 40
 MOST_COMPUTED = 14
 MOST_TEXTS = 50
 MOST_VALUES = 8  # of a term that is compared with constants
-LEAST_MAJORITY = 0.75
 NAMING = 3.0  # what a constant costs more where the term names a record: rules are about what records hold
 PER_COST = 0.7  # bits that a unit of length has to bring
 _SIGNS: Mapping[n.ArithmeticSign, Callable[[Value, Value], Value]] = {

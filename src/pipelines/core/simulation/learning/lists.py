@@ -24,7 +24,6 @@ DEEPEST_LOOP = 2
 DEEPEST_TEST = 3
 MOST_SOURCES = 10
 MOST_CONSTANTS = 12  # of a list that only the backend has
-MOST_ELEMENTS = 6_000  # of a source in all rows
 MOST_LIFTED = 14  # terms from outside that a loop sees
 MOST_ROUNDS = 240  # elements from which an element's expression is learnt
 LOOP, SORT, LIMIT = 2.0, 1.0, 2.0
@@ -113,7 +112,7 @@ def looked_through(search: Search, target: Target) -> Found | None:
         traced = trace(search, target, source)
         if traced is None:
             continue
-        made = _made(search, target, source, traced)
+        made = looped(search, target, source, traced)
         if made is not None and (best is None or made.cost < best.cost):
             best = made
         if best is not None and best.cost <= source.cost + 6:
@@ -251,7 +250,7 @@ def _is_sorted(positions: Sequence[int], values: Sequence[Value], is_reverse: bo
 # -- what is made of them
 
 
-def _made(search: Search, target: Target, source: Source, traced: Traced) -> Found | None:
+def looped(search: Search, target: Target, source: Source, traced: Traced) -> Found | None:
     name = _NAMES[search.scene.level]
     test = taken(search.scene, source.elements, target.rows, traced.positions, name) or _by_tree(
         search, target, source, traced, name

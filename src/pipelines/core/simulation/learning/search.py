@@ -76,28 +76,23 @@ class Search:
     def _explained(self, target: Target, numbers: Sequence[int]) -> Found | None:
         best = self._plain(target, numbers)
         kinds = {kind_of(target.values[row]) for row in target.rows}
-        # A number that a call sets is more often counted on than always the same.
-        is_count = target.is_change and kinds == {"number"} and best is not None
-        is_count = is_count and best is not None and isinstance(best.expr, n.Constant)
-        if best is not None and best.cost <= GOOD_ENOUGH and not is_count:
-            return best
-        if self.is_over():
-            return best
-        if is_count and best is not None:
+        if (
+            best is not None
+            and target.is_change
+            and kinds == {"number"}
+            and isinstance(best.expr, n.Constant)
+        ):
+            # A number that a call sets is more often counted on than always the same.
             best = replace(best, cost=best.cost + COUNTED)
+        if self.is_over() or (best is not None and best.cost <= GOOD_ENOUGH):
+            return best
+        found = [best]
         if len(kinds) == 1:
-            for maker in self.makers.get(next(iter(kinds)), ()):
-                made = maker(self, target)
-                if made is not None and (best is None or made.cost < best.cost):
-                    best = made
+            found += [maker(self, target) for maker in self.makers.get(next(iter(kinds)), ())]
+        best = _shortest(found)
         if best is None or best.cost > LONG:
-            others = [
-                self._table(target, numbers),
-                self._cases(target, numbers) if target.effort > 0 else None,
-            ]
-            best = min(
-                (one for one in (best, *others) if one is not None), key=lambda one: one.cost, default=None
-            )
+            cases = self._cases(target, numbers) if target.effort > 0 else None
+            best = _shortest([best, self._table(target, numbers), cases])
         return best
 
     def _plain(self, target: Target, numbers: Sequence[int]) -> Found | None:
@@ -213,6 +208,11 @@ class Search:
                 rows = frozenset(row for row in target.rows if term.numbers[row] != numbers[row])
                 best, most = Found(expr=term.expr, cost=term.cost, missed=rows), count
         return best
+
+
+def _shortest(found: Sequence[Found | None]) -> Found | None:
+    """The first of the shortest ones."""
+    return min((one for one in found if one is not None), key=lambda one: one.cost, default=None)
 
 
 def _row_cost(value: Value) -> float:
