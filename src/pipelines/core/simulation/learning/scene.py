@@ -7,9 +7,9 @@ that these calls look through. Terms with the same values in all rows are kept a
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from pipelines.core.ledger.ledger import Ledger
+from pipelines.core.limits.lazy_property import lazy_property
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.learning.names import nearness
 from pipelines.core.simulation.learning.numbering import Numbering, Value
@@ -31,7 +31,7 @@ class Term:
     name: str
     is_argument: bool = False  # it comes from the arguments, not from the world
 
-    @cached_property
+    @lazy_property
     def kinds(self) -> frozenset[str]:
         return frozenset(map(kind_of, self.values))
 

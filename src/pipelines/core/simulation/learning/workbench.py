@@ -1,8 +1,8 @@
 """A recording laid out by tool, so that its tools can be learnt one by one, also in other processes."""
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
 
+from pipelines.core.limits.lazy_property import lazy_property
 from pipelines.core.simulation.fidelity.recording import Recording
 from pipelines.core.simulation.learning.choice import learn_tool
 from pipelines.core.simulation.learning.examples import Example, examples_of
@@ -23,11 +23,11 @@ class Workbench:
         self.tools = tuple(tools)
         self.options = options or Options()
 
-    @cached_property
+    @lazy_property
     def examples(self) -> dict[str, list[Example]]:
         return examples_of(self.recording)
 
-    @cached_property
+    @lazy_property
     def _reading(self) -> Reading:
         return Reading(self.tools)
 
