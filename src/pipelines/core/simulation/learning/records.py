@@ -1,0 +1,194 @@
+"""Records: field by field, a record that is there with some fields changed or left out, a table with one entry
+more, changed or gone."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from pipelines.core.simulation.expr import make as m
+from pipelines.core.simulation.expr import nodes as n
+from pipelines.core.simulation.learning.found import NOTHING, Found
+from pipelines.core.simulation.learning.numbering import Value
+from pipelines.core.simulation.learning.scene import Term, field_of
+from pipelines.core.simulation.learning.search import Search, Target
+from pipelines.core.simulation.values import MISSING
+
+MOST_FIELDS = 60
+MOST_BASES = 4
+LEAST_SHARED = 0.34  # of the entries of a record that another is made from
+FIELD, SPREAD, LENGTH = 0.5, 1.5, 2.0
+
+
+def field_by_field(search: Search, target: Target) -> Found | None:
+    keys = keys_of(target)
+    if keys is None:
+        return None
+    parts: dict[str, Found] = {}
+    columns = {
+        key: [field_of(value, key) if isinstance(value, dict) else MISSING for value in target.values]
+        for key in keys
+    }
+    # Lists first: other fields often say how long they are.
+    for key in sorted(keys, key=lambda one: not _is_list(columns[one], target.rows)):
+        part = search.explain(target.other(columns[key], key))
+        if part is None:
+            return None
+        parts[key] = part
+        if _is_list(columns[key], target.rows) and not isinstance(part.expr, n.Constant):
+            lengths = [len(value) if isinstance(value, list) else 0 for value in columns[key]]
+            search.scene.add(m.call("len", part.expr), lengths, LENGTH, f"{key} count")
+    return made_of(keys, [parts[key] for key in keys])
+
+
+def _is_list(values: Sequence[Value], rows: Sequence[int]) -> bool:
+    return all(isinstance(values[row], list) for row in rows)
+
+
+def best_fields(search: Search, target: Target) -> Found:
+    """As far as it goes: fields that are not explained are what they are most often."""
+    keys = keys_of(target) or []
+    parts = [
+        search.settle(
+            target.other(
+                [value.get(key, MISSING) if isinstance(value, dict) else MISSING for value in target.values],
+                key,
+            )
+        )
+        for key in keys
+    ]
+    return made_of(keys, parts)
+
+
+def made_of(keys: Sequence[str], parts: Sequence[Found]) -> Found:
+    entries = tuple(n.Entry(n.Constant(key), part.expr) for key, part in zip(keys, parts, strict=True))
+    whole = Found(expr=n.MappingOf(entries), cost=1 + FIELD * len(keys))
+    return whole.within(whole.expr, *parts)
+
+
+def keys_of(target: Target) -> list[str] | None:
+    """The fields of a record; None for a table, whose keys are values."""
+    counts = Counter(key for row in target.rows for key in target.values[row])
+    if not counts or len(counts) > MOST_FIELDS:
+        return None
+    once = sum(1 for times in counts.values() if times == 1)
+    is_table = len(target.rows) >= 3 and once > len(counts) / 2 and once > 2
+    return None if is_table else list(counts)
+
+
+def from_another(search: Search, target: Target) -> Found | None:
+    """`{**order, 'status': 'cancelled'}`."""
+    best: Found | None = None
+    for base in _bases(search, target):
+        for made in _changed(search, target, base):
+            if made is not None and (best is None or made.cost < best.cost):
+                best = made
+    return best
+
+
+def _bases(search: Search, target: Target) -> list[Term]:
+    shares: list[tuple[float, float, int, Term]] = []
+    seen: set[tuple[int, ...]] = set()
+    numbering = search.scene.numbering
+    for at, term in enumerate(search.scene.terms):
+        key = tuple(term.numbers[row] for row in target.rows)
+        if key in seen or not all(isinstance(term.values[row], dict) for row in target.rows):
+            continue
+        seen.add(key)
+        shared = total = 0
+        for row in target.rows:
+            value, other = target.values[row], term.values[row]
+            total += max(len(value), len(other), 1)
+            shared += sum(
+                key in other and numbering.of(other[key]) == numbering.of(part) for key, part in value.items()
+            )
+        if shared >= LEAST_SHARED * total or (
+            total and all(len(term.values[row]) <= 1 for row in target.rows)
+        ):
+            shares.append((-shared / total, term.cost_for(target.name), at, term))
+    return [term for _, _, _, term in sorted(shares)[:MOST_BASES]]
+
+
+def _changed(search: Search, target: Target, base: Term) -> Iterator[Found | None]:
+    different: list[dict[str, Value]] = []
+    gone: list[set[str]] = []
+    numbering = search.scene.numbering
+    for row in target.rows:
+        value, old = target.values[row], base.values[row]
+        different.append(
+            {k: v for k, v in value.items() if k not in old or numbering.of(old[k]) != numbering.of(v)}
+        )
+        gone.append(set(old) - set(value))
+    fixed = Counter(key for one in different for key in one)
+    lost = set().union(*gone)
+    if not any(gone):
+        yield _with_fields(search, target, base, list(fixed))
+    elif all(one == lost for one in gone):
+        yield _without(search, target, base, sorted(lost), list(fixed))
+    elif not fixed:
+        yield _without_one(search, target, base, gone)
+    if not any(gone) and all(len(one) == 1 for one in different) and len(target.rows) > 0:
+        yield _with_entry(search, target, base, different)
+
+
+def _with_fields(search: Search, target: Target, base: Term, keys: Sequence[str]) -> Found | None:
+    if len(keys) > MOST_FIELDS:
+        return None
+    parts = []
+    for key in keys:
+        values = [field_of(value, key) if isinstance(value, dict) else MISSING for value in target.values]
+        part = search.explain(target.other(values, key))
+        if part is None:
+            return None
+        parts.append(part)
+    entries = [n.Entry(n.Constant(key), part.expr) for key, part in zip(keys, parts, strict=True)]
+    expr = n.MappingOf((n.Entry(None, base.expr), *entries))
+    cost = max(base.cost_for(target.name), 0.3) + SPREAD + FIELD * len(keys)
+    return Found(expr=expr, cost=cost).within(expr, *parts)
+
+
+def _without(
+    search: Search, target: Target, base: Term, lost: Sequence[str], keys: Sequence[str]
+) -> Found | None:
+    whole = _with_fields(search, target, base, keys) if keys else Found(expr=base.expr, cost=base.cost)
+    if whole is None:
+        return None
+    expr = m.call("without", whole.expr, *map(n.Constant, lost))
+    picked = [key for key in base.values[target.rows[0]] if key not in lost]
+    if not keys and len(picked) < len(lost):
+        expr = m.call("pick", base.expr, *map(n.Constant, picked))
+    return whole.within(expr, cost=SPREAD + FIELD * min(len(lost), len(picked)))
+
+
+def _without_one(search: Search, target: Target, base: Term, gone: Sequence[set[str]]) -> Found | None:
+    if any(len(one) != 1 for one in gone):
+        return None
+    key = search.explain(_spread(target, [next(iter(one)) for one in gone], "id"))
+    if key is None:
+        return None
+    expr = m.call("without", base.expr, m.call("str", key.expr))
+    return key.within(expr, cost=base.cost + SPREAD)
+
+
+def _with_entry(
+    search: Search, target: Target, base: Term, different: Sequence[dict[str, Value]]
+) -> Found | None:
+    """One entry more, or another one changed, under a key that each call gives itself."""
+    keys = [next(iter(one)) for one in different]
+    values = [next(iter(one.values())) for one in different]
+    key = search.explain(_spread(target, keys, "id"))
+    value = search.explain(_spread(target, values, target.name)) if key is not None else None
+    if key is None or value is None or isinstance(key.expr, n.Constant):
+        return None
+    expr = n.MappingOf((n.Entry(None, base.expr), n.Entry(key.expr, value.expr)))
+    return key.within(expr, value, cost=max(base.cost_for(target.name), 0.3) + SPREAD)
+
+
+def _spread(target: Target, values: Sequence[Value], name: str) -> Target:
+    """A target of these values in the rows that matter."""
+    whole: list[Value] = [MISSING] * len(target.values)
+    for row, value in zip(target.rows, values, strict=True):
+        whole[row] = value
+    return Target(values=whole, rows=target.rows, name=name, effort=target.effort)
+
+
+def empty(search: Search, target: Target) -> Found | None:
+    return Found(expr=NOTHING, cost=1.5) if not target.rows else None

@@ -1,0 +1,84 @@
+"""How a plan answers recorded calls: each call meets the real world, and counts when reply and change are right."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from pipelines.core.ledger.ledger import World
+from pipelines.core.simulation.build import PlannedSimulator, build_simulator
+from pipelines.core.simulation.fidelity.fidelity import RUN_DATE
+from pipelines.core.simulation.fidelity.fidelity import _aligned as aligned
+from pipelines.core.simulation.fidelity.fidelity import _same_change as same_change
+from pipelines.core.simulation.fidelity.fidelity import _same_reply as same_reply
+from pipelines.core.simulation.fidelity.likeness import leaves
+from pipelines.core.simulation.learning.examples import Example
+from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed
+from pipelines.core.text.json_text import Json, dumps
+from pipelines.core.tools.tools_schema import Tool
+
+Answers = Callable[[Example], bool]
+
+
+def answers_of_plan(tools: Sequence[Tool], name: str, plan: Json) -> Answers:
+    """Whether the plan answers an example exactly right."""
+    tool = next(tool for tool in tools if tool.name == name)
+    simulators: dict[int, PlannedSimulator] = {}
+    written = replace(tool, simulation=plan)
+
+    def simulator_for(world: World) -> PlannedSimulator:
+        known = simulators.get(id(world))
+        if known is None:
+            known = simulators[id(world)] = build_simulator([written], world=world)
+        return known
+
+    return lambda example: is_right(example, simulator_for(example.before.world))
+
+
+class Reading:
+    """The plans that reading gives, world by world: what a searched plan has to be better than."""
+
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        self._tools = [replace(tool, simulation=None) for tool in tools]
+        self._simulators: dict[int, PlannedSimulator] = {}
+
+    def simulator_for(self, world: World) -> PlannedSimulator:
+        known = self._simulators.get(id(world))
+        if known is None:
+            known = self._simulators[id(world)] = build_simulator(self._tools, world=world)
+        return known
+
+    def is_right(self, example: Example) -> bool:
+        return is_right(example, self.simulator_for(example.before.world))
+
+    def plan_for(self, name: str, world: World) -> Json:
+        plan = self.simulator_for(world).plan_of(name).plan
+        return None if plan is None else plan.as_json()
+
+
+def is_right(example: Example, simulator: PlannedSimulator) -> bool:
+    call = example.call
+    moment = Moment(f"fidelity/{example.task}", example.number, RUN_DATE)
+    try:
+        reply = simulator.answer(call.tool, call.arguments, example.before, moment)
+    except SimulationFailed:
+        return False
+    if not isinstance(reply, SimulatedReply):
+        return False
+    fitted = aligned(reply, call, _known(example))
+    updates = fitted.updates if fitted is not None else ()
+    return same_reply(fitted, call) and same_change(example.before, call.updates, updates)
+
+
+def _known(example: Example) -> Callable[[Json], bool]:
+    values: set[bytes] = set()
+
+    def is_known(value: Json) -> bool:
+        if not values:
+            values.update(map(dumps, leaves(example.before.as_state())))
+            values.update(map(dumps, leaves(example.call.arguments)))
+        return dumps(value) in values
+
+    return is_known
+
+
+def hits(examples: Sequence[Example], answers: Answers) -> Mapping[int, bool]:
+    return {at: answers(example) for at, example in enumerate(examples)}
