@@ -159,7 +159,7 @@ def _setting(
     fields = {}
     for name in names:
         values = [value.get(name, MISSING) if isinstance(value, dict) else MISSING for value in later]
-        fields[name] = search.settle(Target(values=values, rows=there, name=name))
+        fields[name] = search.settle(Target(values=values, rows=there, name=name, is_change=True))
         found.missed |= fields[name].missed
     unset = dict.fromkeys(name for one in ours.values() for name in one.unset)
     is_always = len(there) == len(rows)

@@ -22,7 +22,6 @@ MOST_MEASURED = 300  # calls of a tool
 
 def learn_tool(
     tool: Tool,
-    tools: Sequence[Tool],
     examples: Sequence[Example],
     reading: Reading,
     options: Options,
@@ -35,13 +34,13 @@ def learn_tool(
     candidates = [_candidate("read", len(read_right), len(measured), len(read_right), read_plan)]
     right = {"read": read_right}
     if not (conflicts and options.refuse_contradictions):
-        searched = _searched(tool, tools, measured, options, is_over)
+        searched = _searched(measured, options, is_over)
         if searched is not None:
             candidates.append(searched[0])
             right["searched"] = searched[1]
     if tool.name in options.model_plans:
         plan = options.model_plans[tool.name]
-        answers = answers_of_plan(tools, tool.name, plan)
+        answers = answers_of_plan(plan)
         right["model"] = {at for at, one in enumerate(measured) if answers(one)}
         count = len(right["model"])
         candidates.append(_candidate("model", count, len(measured), count, plan))
@@ -70,8 +69,6 @@ def _candidate(origin: str, right: int, calls: int, explained: int, plan: Json) 
 
 
 def _searched(
-    tool: Tool,
-    tools: Sequence[Tool],
     examples: Sequence[Example],
     options: Options,
     is_over: Callable[[], bool],
@@ -82,7 +79,7 @@ def _searched(
     plan = plan_from(examples, is_over)
     if plan is None:
         return None
-    answers = answers_of_plan(tools, tool.name, plan)
+    answers = answers_of_plan(plan)
     explained = {at for at, one in enumerate(examples) if answers(one)}
     folds = _folds(examples, options.folds)
     if len(folds) < 2:
@@ -92,7 +89,7 @@ def _searched(
         rest = [one for at, one in enumerate(examples) if at not in fold]
         learnt = plan_from(rest, is_over)
         if learnt is not None:
-            own = answers_of_plan(tools, tool.name, learnt)
+            own = answers_of_plan(learnt)
             right += sum(own(examples[at]) for at in sorted(fold))
     return _candidate("searched", right, len(examples), len(explained), plan), explained
 

@@ -134,7 +134,8 @@ class Growth:
             hits = sum(one is not None for one in found)
             if not hits or (not near and hits * 3 < len(found)):
                 continue
-            cost = term.cost + REFERENCE + (0 if near else FOREIGN)
+            is_mostly = hits * 2 > len(found)
+            cost = term.cost + REFERENCE + (0 if near else FOREIGN / 2 if is_mostly else FOREIGN)
             yield Root(m.entity(kind, term.expr), found, cost, kind)
 
     def _choosing(self, term: Term) -> Iterator[Root]:

@@ -5,26 +5,33 @@ pay for itself; what is left over is decided by the majority and counted as not 
 """
 
 import math
+import operator
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.learning.names import nearness
-from pipelines.core.simulation.learning.numbering import Value
-from pipelines.core.simulation.learning.scene import Scene, Term, is_scalar, kind_of
+from pipelines.core.simulation.learning.numbering import NULL_NUMBER, Value
+from pipelines.core.simulation.learning.scene import Scene, Term, is_scalar
 from pipelines.core.simulation.values import MISSING
 
 DEEPEST = 6
 MOST_TESTED = 160  # terms
 MOST_NUMBERS = 40
+MOST_COMPUTED = 14
 MOST_TEXTS = 50
 MOST_VALUES = 8  # of a term that is compared with constants
 LEAST_MAJORITY = 0.75
 PER_COST = 0.7  # bits that a unit of length has to bring
+_SIGNS: Mapping[n.ArithmeticSign, Callable[[Value, Value], Value]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+}
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -81,7 +88,14 @@ def _grown(scene: Scene, tests: Sequence[Test], labels: Mapping[int, int], rows:
     if len(counts) == 1 or deepest == 0:
         return leaf
     masks = {each: sum(1 << row for row in inside if labels[row] == each) for each in counts}
-    best = _best(tests, masks, rows) or _best(list(_thresholds(scene, masks, rows)), masks, rows)
+    best = _best(tests, masks, rows)
+    if best is None or not _is_clean(best, masks, rows):
+        more = [
+            *_thresholds(scene, masks, rows),
+            *_computed_tests(scene),
+            *([best] if best is not None else []),
+        ]
+        best = _best(more, masks, rows)
     if best is None:
         return leaf
     then, otherwise = rows & best.holds, rows & ~best.holds
@@ -92,6 +106,12 @@ def _grown(scene: Scene, tests: Sequence[Test], labels: Mapping[int, int], rows:
         _grown(scene, used, labels, otherwise, deepest - 1),
         best.cost,
     )
+
+
+def _is_clean(test: Test, masks: Mapping[int, int], rows: int) -> bool:
+    """One side of it has one label."""
+    sides = (rows & test.holds, rows & ~test.holds)
+    return any(sum(bool(mask & side) for mask in masks.values()) == 1 for side in sides)
 
 
 def _best(tests: Sequence[Test], masks: Mapping[int, int], rows: int) -> Test | None:
@@ -144,17 +164,39 @@ def _all_tests(scene: Scene) -> Iterator[Test]:
             yield from _compared(one, other)
     for at, one in enumerate(texts):
         for other in texts[at + 1 :]:
-            yield _test(
-                m.is_equal(one.expr, other.expr),
-                [a == b and not _is_blank(a) for a, b in zip(one.numbers, other.numbers, strict=True)],
-                _pair_cost(one, other) + 1,
-            )
-    wholes = [term for term in terms if _are(term, "list", "record")][:MOST_NUMBERS]
-    for part in texts:
-        for whole in wholes:
+            same = [a == b and a > NULL_NUMBER for a, b in zip(one.numbers, other.numbers, strict=True)]
+            if any(same):
+                yield _test(m.is_equal(one.expr, other.expr), same, _pair_cost(one, other) + 1)
+    for whole in [term for term in terms if _are(term, "list", "record")][:MOST_NUMBERS]:
+        source = _looked_in(whole)
+        for part in texts:
             holds = [_is_in(a, b) for a, b in zip(part.values, whole.values, strict=True)]
-            where = m.compare(part.expr, "in", _looked_in(whole))
-            yield _test(where, holds, _pair_cost(part, whole) + 1)
+            if any(holds):
+                yield _test(m.compare(part.expr, "in", source), holds, _pair_cost(part, whole) + 1)
+
+
+def _computed_tests(scene: Scene) -> list[Test]:
+    """A number that is computed of two, against a third: looked at only where shorter tests do not tell."""
+    known = scene.memo.get("computed tests")
+    if known is None:
+        terms = [term for term in sorted(scene.terms, key=lambda one: one.cost) if _are(term, "number")]
+        known = scene.memo["computed tests"] = list(_computed(terms[:MOST_COMPUTED]))
+    return known  # type: ignore[return-value]
+
+
+def _computed(terms: Sequence[Term]) -> Iterator[Test]:
+    for one in terms:
+        for other in terms:
+            for sign, operate in _SIGNS.items():
+                if one is other or (sign != "-" and one.cost > other.cost):
+                    continue
+                pairs = zip(one.values, other.values, strict=True)
+                values = [None if _is_blank(a) or _is_blank(b) else operate(a, b) for a, b in pairs]
+                expr = m.arithmetic(one.expr, sign, other.expr)
+                made = Term(expr, values, (), one.cost + other.cost + 1, "", one.is_argument)
+                for third in terms:
+                    if third is not one and third is not other and third.is_argument != made.is_argument:
+                        yield from _compared(made, third)
 
 
 def _looked_in(whole: Term) -> n.Expr:
@@ -172,7 +214,7 @@ def _is_list(value: Value) -> bool:
 
 
 def _tests_of_one(term: Term) -> Iterator[Test]:
-    blank = [_is_blank(number_of) for number_of in map(_blank_number, term.values)]
+    blank = [_is_blank(value) for value in term.values]
     if any(blank) and not all(blank):
         yield _test(m.is_null(term.expr), blank, term.cost + 0.5)
     if any(isinstance(value, (bool, list)) for value in term.values):
@@ -274,10 +316,6 @@ def _is_in(part: Value, whole: Value) -> bool:
     return isinstance(whole, dict) and isinstance(part, (str, int)) and str(part) in whole
 
 
-def _blank_number(value: Value) -> Value:
-    return value
-
-
 def _is_blank(value: Value) -> bool:
     return value is None or value is MISSING
 
@@ -287,7 +325,7 @@ def _is_plain(value: Value) -> bool:
 
 
 def _are(term: Term, *kinds: str) -> bool:
-    found = {kind_of(value) for value in term.values} - {"missing", "null"}
+    found = term.kinds - {"missing", "null"}
     return bool(found) and found <= set(kinds)
 
 

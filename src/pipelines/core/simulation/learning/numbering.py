@@ -11,14 +11,14 @@ from pipelines.core.simulation.values import MISSING
 
 Value: TypeAlias = Any
 
-MISSING_NUMBER = 0
+MISSING_NUMBER, NULL_NUMBER = 0, 1
 
 
 class Numbering:
     """Gives every value its number; the same for equal values, as long as this object lives."""
 
     def __init__(self) -> None:
-        self._numbers: dict[Hashable, int] = {}
+        self._numbers: dict[Hashable, int] = {None: NULL_NUMBER}
         # Containers by identity. The object is kept, so that no other value gets its identity.
         self._known: dict[int, tuple[Value, int]] = {}
 

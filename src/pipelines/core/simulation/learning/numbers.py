@@ -4,6 +4,7 @@ Python's floats are compared with what the language computes, which is decimal: 
 recorded one is binary, the expression computes in binary, too.
 """
 
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from typing import NamedTuple
@@ -12,15 +13,15 @@ from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.learning.found import Found, constant_cost
 from pipelines.core.simulation.learning.numbering import Value
-from pipelines.core.simulation.learning.scene import Term
 from pipelines.core.simulation.learning.search import Search, Target
+from pipelines.core.simulation.values import MISSING
 
 MOST_PAIRED = 70  # terms in a pair
 MOST_TRIPLED = 16  # in an expression of three
 MOST_TABLED, MOST_SELECTORS = 8, 8
 FEWEST_PER_WORD = 2.0  # examples, on average: else the amounts would be remembered and not learnt
 TABLE = 3.0
-SIGN, ROUND = 1.0, 1.0
+SIGN, ROUND, DEFAULT = 1.0, 1.0, 0.7
 EXACT, BINARY = -1, -2  # beside the digits to which a result is rounded
 FEWEST_FOR_CONSTANT = 2  # different values: one line goes through any two points, but a factor is one number
 
@@ -31,22 +32,28 @@ _OPERATORS: Mapping[n.ArithmeticSign, Callable[[Decimal, Decimal], Decimal]] = {
     "/": lambda a, b: a / b,
 }
 
+_ROUGHLY: Mapping[n.ArithmeticSign, Callable[[float, float], float]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+
 
 class _Column:
     """A term's numbers in the rows that matter."""
 
-    __slots__ = ("cost", "expr", "values")
+    __slots__ = ("cost", "expr", "first", "values")
 
     def __init__(self, expr: n.Expr, values: Sequence[Decimal], cost: float) -> None:
         self.expr = expr
         self.values = values
+        self.first = float(values[0])  # looked at before anything is computed exactly
         self.cost = cost
 
 
 def arithmetic(search: Search, target: Target) -> Found | None:
     wanted = [_decimal(target.values[row]) for row in target.rows]
-    if len(set(wanted)) < 2 and len(wanted) > 1:
-        return None
     columns = _columns(search, target)
     best: Found | None = None
     for expr, values, cost in _candidates(columns, wanted):
@@ -71,13 +78,20 @@ def _with_table(
                 cost = column.cost + selector.cost + TABLE + (0 if amounts is None else len(amounts))
                 if amounts is None or (best is not None and cost >= best.cost):
                     continue
-                values = [_OPERATORS[sign](one, amounts[key]) for key, one in zip(selector.keys, column.values, strict=True)]  # type: ignore[index]
+                values = [
+                    _OPERATORS[sign](one, amounts[key])
+                    for key, one in zip(selector.keys, column.values, strict=True)
+                ]  # type: ignore[index]
                 digits = _rounding(values, wanted)
                 if digits is None or digits == BINARY:
                     continue
-                table = n.MappingOf(tuple(n.Entry(n.Constant(key), n.Constant(_plain(one))) for key, one in amounts.items()))
+                table = n.MappingOf(
+                    tuple(n.Entry(n.Constant(key), n.Constant(_plain(one))) for key, one in amounts.items())
+                )
                 expr = m.arithmetic(column.expr, sign, n.Item(table, selector.expr))  # type: ignore[arg-type]
-                best = Found(expr=_rounded(expr, digits), cost=cost, seen=(m.is_in(selector.expr, list(amounts)),))
+                best = Found(
+                    expr=_rounded(expr, digits), cost=cost, seen=(m.is_in(selector.expr, list(amounts)),)
+                )
     return best
 
 
@@ -119,9 +133,13 @@ def _amounts(
 def _columns(search: Search, target: Target) -> list[_Column]:
     found = []
     for term in sorted(search.scene.terms, key=lambda one: one.cost_for(target.name)):
-        if all(_is_number(term.values[row]) for row in target.rows):
-            values = [_decimal(term.values[row]) for row in target.rows]
-            found.append(_Column(term.expr, values, max(term.cost_for(target.name), 0.3)))
+        given = [term.values[row] for row in target.rows]
+        cost = max(term.cost_for(target.name), 0.3)
+        if all(map(_is_number, given)):
+            found.append(_Column(term.expr, list(map(_decimal, given)), cost))
+        elif any(map(_is_number, given)) and all(_is_number(one) or _is_blank(one) for one in given):
+            values = [Decimal(0) if _is_blank(one) else _decimal(one) for one in given]
+            found.append(_Column(m.call("default", term.expr, n.Constant(0)), values, cost + DEFAULT))
     return found[:MOST_PAIRED]
 
 
@@ -131,18 +149,19 @@ def _candidates(
     """Those that are right in the first row; whoever asks looks at the others."""
     yield from _with_constants(columns, wanted)
     products = []
+    rough, margin = float(wanted[0]), _margin(wanted[0])
     for at, one in enumerate(columns):
         for position, other in enumerate(columns):
             for sign, operate in _OPERATORS.items():
                 if (sign in "+*" and position < at) or (sign in "-/" and position == at):
                     continue
-                if sign == "/" and not other.values[0]:
+                if sign == "/" and not other.first:
                     continue
-                first = operate(one.values[0], other.values[0])
+                first = _ROUGHLY[sign](one.first, other.first)
                 cost = one.cost + other.cost + SIGN
                 if sign == "*" and max(at, position) < MOST_TRIPLED:
                     products.append((at, position))
-                if _is_near(first, wanted[0]):
+                if abs(first - rough) <= margin:
                     values = _all(operate, one.values, other.values)
                     if values is not None:
                         yield m.arithmetic(one.expr, sign, other.expr), values, cost
@@ -153,10 +172,8 @@ def _with_constants(
     columns: Sequence[_Column], wanted: Sequence[Decimal]
 ) -> Iterator[tuple[n.Expr, Sequence[Decimal], float]]:
     if len(set(wanted)) < FEWEST_FOR_CONSTANT:
-        if len(wanted) != 1:
-            return
-        # One example: only the step of a counter is believed.
-        for column in columns:
+        # One result: only the step of a counter is believed.
+        for column in columns[:MOST_TABLED]:
             if wanted[0] - column.values[0] in (1, -1):
                 yield from _plus(column, wanted[0] - column.values[0])
         return
@@ -194,6 +211,7 @@ def _of_three(
 ) -> Iterator[tuple[n.Expr, Sequence[Decimal], float]]:
     """`a ± b * c`, `a * b * constant`, `a ± a * b / 100`."""
     is_varied = len(set(wanted)) >= FEWEST_FOR_CONSTANT
+    rough, margin = float(wanted[0]), _margin(wanted[0])
     for left, right in products:
         one, other = columns[left], columns[right]
         product = [a * b for a, b in zip(one.values, other.values, strict=True)]
@@ -205,8 +223,8 @@ def _of_three(
             part = _Column(expr, product, cost) if scale == 1 else _percent(expr, product, cost)
             for third in columns[:MOST_TRIPLED]:
                 for sign in ("+", "-"):
-                    value = _OPERATORS[sign](third.values[0], part.values[0])  # type: ignore[index]
-                    if _is_near(value, wanted[0]):
+                    value = _ROUGHLY[sign](third.first, part.first)  # type: ignore[index]
+                    if abs(value - rough) <= margin:
                         values = _all(_OPERATORS[sign], third.values, part.values)  # type: ignore[index]
                         if values is not None:
                             made = m.arithmetic(third.expr, sign, part.expr)  # type: ignore[arg-type]
@@ -266,12 +284,9 @@ def _rounded(expr: n.Expr, digits: int) -> n.Expr:
     return m.call("round", expr, n.Constant(digits))
 
 
-def _is_near(value: Decimal, wanted: Decimal) -> bool:
-    return (
-        abs(value - wanted) <= Decimal("0.5")
-        if wanted == wanted.to_integral_value()
-        else abs(value - wanted) < Decimal("0.051")
-    )
+def _margin(wanted: Decimal) -> float:
+    """What rounding may take away or add."""
+    return 0.51 if wanted == wanted.to_integral_value() else 0.051
 
 
 def _is_short(factor: Decimal) -> bool:
@@ -286,9 +301,9 @@ def _is_number(value: Value) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
+def _is_blank(value: Value) -> bool:
+    return value is None or value is MISSING
+
+
 def _decimal(value: Value) -> Decimal:
     return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
-
-
-def terms_of_numbers(terms: Sequence[Term]) -> list[Term]:
-    return [term for term in terms if all(_is_number(value) for value in term.values)]

@@ -101,7 +101,10 @@ def _atoms(
 def _shares(term: Term, known: set[Value]) -> bool:
     """One of its lists has an element that is also a value of the field."""
     return any(
-        is_scalar(part) and part in known for value in term.values if isinstance(value, list) for part in value
+        is_scalar(part) and part in known
+        for value in term.values
+        if isinstance(value, list)
+        for part in value
     )
 
 

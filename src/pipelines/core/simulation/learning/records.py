@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
-from pipelines.core.simulation.learning.found import NOTHING, Found
+from pipelines.core.simulation.learning.found import Found
 from pipelines.core.simulation.learning.numbering import Value
 from pipelines.core.simulation.learning.scene import Term, field_of
 from pipelines.core.simulation.learning.search import Search, Target
@@ -14,6 +14,7 @@ from pipelines.core.simulation.values import MISSING
 
 MOST_FIELDS = 60
 MOST_BASES = 4
+MOST_ENTRIES = 3  # of a table that one call changes
 LEAST_SHARED = 0.34  # of the entries of a record that another is made from
 FIELD, SPREAD, LENGTH = 0.5, 1.5, 2.0
 
@@ -41,6 +42,16 @@ def field_by_field(search: Search, target: Target) -> Found | None:
 
 def _is_list(values: Sequence[Value], rows: Sequence[int]) -> bool:
     return all(isinstance(values[row], list) for row in rows)
+
+
+def entries_given(search: Search, target: Target) -> Found | None:
+    """`{args.receiver: args.message}`: a record whose keys are values of the call."""
+    values = [target.values[row] for row in target.rows]
+    sizes = {len(value) for value in values}
+    if len(sizes) != 1 or not 1 <= sizes.pop() <= MOST_ENTRIES or len({tuple(value) for value in values}) < 2:
+        return None
+    nothing = Term(n.MappingOf(()), [{} for _ in target.values], (), 0.3, "")
+    return _with_entries(search, target, nothing, values)
 
 
 def best_fields(search: Search, target: Target) -> Found:
@@ -71,7 +82,15 @@ def keys_of(target: Target) -> list[str] | None:
         return None
     once = sum(1 for times in counts.values() if times == 1)
     is_table = len(target.rows) >= 3 and once > len(counts) / 2 and once > 2
-    return None if is_table else list(counts)
+    return None if is_table or _are_entries(target) else list(counts)
+
+
+def _are_entries(target: Target) -> bool:
+    """No key is in all of them, and what the keys have are numbers or records of one shape."""
+    first = set(target.values[target.rows[0]])
+    if any(len(target.values[row]) == 0 for row in target.rows):
+        return False
+    return not first.intersection(*(target.values[row] for row in target.rows))
 
 
 def from_another(search: Search, target: Target) -> Found | None:
@@ -93,17 +112,17 @@ def _bases(search: Search, target: Target) -> list[Term]:
         if key in seen or not all(isinstance(term.values[row], dict) for row in target.rows):
             continue
         seen.add(key)
-        shared = total = 0
+        shared = total = alike = 0
         for row in target.rows:
             value, other = target.values[row], term.values[row]
             total += max(len(value), len(other), 1)
+            alike += len(value.keys() & other.keys())
             shared += sum(
                 key in other and numbering.of(other[key]) == numbering.of(part) for key, part in value.items()
             )
-        if shared >= LEAST_SHARED * total or (
-            total and all(len(term.values[row]) <= 1 for row in target.rows)
-        ):
-            shares.append((-shared / total, term.cost_for(target.name), at, term))
+        is_small = all(len(term.values[row]) <= 1 for row in target.rows)
+        if shared >= LEAST_SHARED * total or alike > 0.5 * total or is_small:
+            shares.append((-(shared + 0.3 * alike) / total, term.cost_for(target.name), at, term))
     return [term for _, _, _, term in sorted(shares)[:MOST_BASES]]
 
 
@@ -125,8 +144,9 @@ def _changed(search: Search, target: Target, base: Term) -> Iterator[Found | Non
         yield _without(search, target, base, sorted(lost), list(fixed))
     elif not fixed:
         yield _without_one(search, target, base, gone)
-    if not any(gone) and all(len(one) == 1 for one in different) and len(target.rows) > 0:
-        yield _with_entry(search, target, base, different)
+    sizes = {len(one) for one in different}
+    if not any(gone) and len(sizes) == 1 and 1 <= sizes.pop() <= MOST_ENTRIES:
+        yield _with_entries(search, target, base, different)
 
 
 def _with_fields(search: Search, target: Target, base: Term, keys: Sequence[str]) -> Found | None:
@@ -168,18 +188,60 @@ def _without_one(search: Search, target: Target, base: Term, gone: Sequence[set[
     return key.within(expr, cost=base.cost + SPREAD)
 
 
-def _with_entry(
+def _with_entries(
     search: Search, target: Target, base: Term, different: Sequence[dict[str, Value]]
 ) -> Found | None:
-    """One entry more, or another one changed, under a key that each call gives itself."""
-    keys = [next(iter(one)) for one in different]
-    values = [next(iter(one.values())) for one in different]
-    key = search.explain(_spread(target, keys, "id"))
-    value = search.explain(_spread(target, values, target.name)) if key is not None else None
-    if key is None or value is None or isinstance(key.expr, n.Constant):
+    """Entries that are new or changed, under keys that each call gives itself."""
+    keys = _keys_given(search, target, different)
+    if keys is None:
         return None
-    expr = n.MappingOf((n.Entry(None, base.expr), n.Entry(key.expr, value.expr)))
-    return key.within(expr, value, cost=max(base.cost_for(target.name), 0.3) + SPREAD)
+    parts = list(keys)
+    entries = [] if base.expr == n.MappingOf(()) else [n.Entry(None, base.expr)]
+    for at, key in enumerate(keys):
+        taken = [
+            _written(search, target, key, row, one, at)
+            for row, one in zip(target.rows, different, strict=True)
+        ]
+        value = search.explain(_spread(target, taken, target.name if len(keys) == 1 else ""))
+        if value is None:
+            return None
+        parts.append(value)
+        entries.append(n.Entry(key.expr, value.expr))
+    expr = n.MappingOf(tuple(entries))
+    cost = max(base.cost_for(target.name), 0.3) + SPREAD
+    return Found(expr=expr, cost=cost).within(expr, *parts)
+
+
+def _keys_given(search: Search, target: Target, different: Sequence[dict[str, Value]]) -> list[Found] | None:
+    """Terms, or one longer expression, that give the keys."""
+    left = [set(one) for one in different]
+    found: list[Found] = []
+    for term in sorted(search.scene.terms, key=lambda one: one.cost):
+        given = [_key_text(term.values[row]) for row in target.rows]
+        if (
+            all(key in one for key, one in zip(given, left, strict=True))
+            and len(set(given)) > 1 - term.is_argument
+        ):
+            found.append(Found(expr=term.expr, cost=term.cost))
+            for key, one in zip(given, left, strict=True):
+                one.discard(key or "")
+            if not any(left):
+                return found
+    if found or any(len(one) != 1 for one in different):
+        return None
+    key = search.explain(_spread(target, [next(iter(one)) for one in different], "id"))
+    return None if key is None or isinstance(key.expr, n.Constant) else [key]
+
+
+def _written(search: Search, target: Target, key: Found, row: int, one: dict[str, Value], at: int) -> Value:
+    """The value of the entry that this key names."""
+    term = next((term for term in search.scene.terms if term.expr == key.expr), None)
+    name = _key_text(term.values[row]) if term is not None else None
+    return one[name] if name in one else list(one.values())[at]
+
+
+def _key_text(value: Value) -> str | None:
+    return str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else None
 
 
 def _spread(target: Target, values: Sequence[Value], name: str) -> Target:
@@ -188,7 +250,3 @@ def _spread(target: Target, values: Sequence[Value], name: str) -> Target:
     for row, value in zip(target.rows, values, strict=True):
         whole[row] = value
     return Target(values=whole, rows=target.rows, name=name, effort=target.effort)
-
-
-def empty(search: Search, target: Target) -> Found | None:
-    return Found(expr=NOTHING, cost=1.5) if not target.rows else None

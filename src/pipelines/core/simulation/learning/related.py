@@ -17,7 +17,7 @@ from pipelines.core.simulation.values import Entity
 
 MOST_RECORDS = 20_000  # of a type in all rows
 MOST_STATES = 4  # of a field that says in which state a record is
-LIST, TEST, STATE = 2.0, 0.6, 1.5
+LIST, TEST, STATE = 3.0, 0.6, 1.5
 _EACH = n.Name("each")
 
 _Pair = tuple[str, Root]  # a field, and the argument whose value it must have

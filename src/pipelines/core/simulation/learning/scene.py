@@ -5,8 +5,9 @@ that these calls look through. Terms with the same values in all rows are kept a
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from pipelines.core.ledger.ledger import Ledger
 from pipelines.core.simulation.expr import nodes as n
@@ -19,7 +20,7 @@ MOST_ALIKE = 4  # terms with the same values: they differ in name, which decides
 MOST_LISTED = 3_000  # records of a type that are looked through
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)  # no slots: its kinds are kept beside the fields
 class Term:
     """An expression, what it gives in each row, how long it is, and its last name."""
 
@@ -29,6 +30,10 @@ class Term:
     cost: float
     name: str
     is_argument: bool = False  # it comes from the arguments, not from the world
+
+    @cached_property
+    def kinds(self) -> frozenset[str]:
+        return frozenset(map(kind_of, self.values))
 
     def cost_for(self, name: str) -> float:
         return self.cost - nearness(self.name, name)
@@ -114,10 +119,6 @@ def field_of(value: Value, key: str) -> Value:
         return MISSING
     found = value.get(key, MISSING)
     return value.id if found is MISSING and key == "id" and isinstance(value, Entity) else found
-
-
-def kinds_of(values: Iterable[Value]) -> set[str]:
-    return set(map(kind_of, values))
 
 
 def kind_of(value: Value) -> str:

@@ -6,7 +6,7 @@ cases, then a table of seen values. What no expression explains is answered by t
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
@@ -14,12 +14,12 @@ from pipelines.core.simulation.learning import guards
 from pipelines.core.simulation.learning.found import Found, constant
 from pipelines.core.simulation.learning.numbering import MISSING_NUMBER, Value
 from pipelines.core.simulation.learning.scene import Scene, Term, is_scalar, kind_of
-from pipelines.core.simulation.values import MISSING
 
 CASE = 2.0  # what a case costs beside its test
 ROW_OF_TABLE = 1.0
 GOOD_ENOUGH = 3.0  # an expression as short as this is not weighed against longer ones
 LONG = 6.0  # an expression that is longer is weighed against cases
+COUNTED = 2.5
 MOST_CASES = 6
 
 
@@ -31,10 +31,11 @@ class Target:
     rows: Sequence[int]
     name: str = ""
     effort: int = 2  # how many times more the rows may be taken apart
+    is_change: bool = False  # the new value of a field
 
     def on(self, rows: Sequence[int], *, effort: int | None = None) -> "Target":
         left = self.effort if effort is None else effort
-        return Target(values=self.values, rows=rows, name=self.name, effort=left)
+        return replace(self, rows=rows, effort=left)
 
     def other(self, values: Sequence[Value], name: str) -> "Target":
         return Target(values=values, rows=self.rows, name=name, effort=self.effort)
@@ -55,7 +56,7 @@ class Search:
         if not target.rows:
             return None
         numbers = [self.scene.numbering.of(value) for value in target.values]
-        key = (tuple(numbers[row] for row in target.rows), tuple(target.rows), target.name, target.effort)
+        key = (tuple(numbers[row] for row in target.rows), tuple(target.rows), target.name, target.effort, target.is_change)
         known = self.scene.memo.get(key, False)
         if known is False:
             self.steps[0] += 1
@@ -68,11 +69,16 @@ class Search:
 
     def _explained(self, target: Target, numbers: Sequence[int]) -> Found | None:
         best = self._plain(target, numbers)
-        if best is not None and best.cost <= GOOD_ENOUGH:
+        kinds = {kind_of(target.values[row]) for row in target.rows}
+        # A number that a call sets is more often counted on than always the same.
+        is_count = target.is_change and kinds == {"number"} and best is not None
+        is_count = is_count and best is not None and isinstance(best.expr, n.Constant)
+        if best is not None and best.cost <= GOOD_ENOUGH and not is_count:
             return best
         if self.is_over():
             return best
-        kinds = {kind_of(target.values[row]) for row in target.rows}
+        if is_count and best is not None:
+            best = replace(best, cost=best.cost + COUNTED)
         if len(kinds) == 1:
             for maker in self.makers.get(next(iter(kinds)), ()):
                 made = maker(self, target)
@@ -225,6 +231,3 @@ def joined(tree: guards.Tree, parts: Sequence[Found]) -> Found:
     then, otherwise = then.only_if(tree.test), otherwise.only_if(tree.test.negated())
     return then.within(expr, otherwise, cost=tree.cost + CASE)
 
-
-def is_missing(value: Value) -> bool:
-    return value is MISSING

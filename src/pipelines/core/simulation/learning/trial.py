@@ -1,6 +1,6 @@
 """How a plan answers recorded calls: each call meets the real world, and counts when reply and change are right."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from pipelines.core.ledger.ledger import World
@@ -10,7 +10,9 @@ from pipelines.core.simulation.fidelity.fidelity import _aligned as aligned
 from pipelines.core.simulation.fidelity.fidelity import _same_change as same_change
 from pipelines.core.simulation.fidelity.fidelity import _same_reply as same_reply
 from pipelines.core.simulation.fidelity.likeness import leaves
+from pipelines.core.simulation.language import parse_plan
 from pipelines.core.simulation.learning.examples import Example
+from pipelines.core.simulation.run_plan import run
 from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed
 from pipelines.core.text.json_text import Json, dumps
 from pipelines.core.tools.tools_schema import Tool
@@ -18,19 +20,18 @@ from pipelines.core.tools.tools_schema import Tool
 Answers = Callable[[Example], bool]
 
 
-def answers_of_plan(tools: Sequence[Tool], name: str, plan: Json) -> Answers:
+def answers_of_plan(plan: Json) -> Answers:
     """Whether the plan answers an example exactly right."""
-    tool = next(tool for tool in tools if tool.name == name)
-    simulators: dict[int, PlannedSimulator] = {}
-    written = replace(tool, simulation=plan)
+    parsed = parse_plan(plan, origin="authored")
 
-    def simulator_for(world: World) -> PlannedSimulator:
-        known = simulators.get(id(world))
-        if known is None:
-            known = simulators[id(world)] = build_simulator([written], world=world)
-        return known
+    def is_right(example: Example) -> bool:
+        try:
+            reply = run(parsed, example.call.arguments, example.before, _moment(example))
+        except SimulationFailed:
+            return False
+        return _is_same(example, reply)
 
-    return lambda example: is_right(example, simulator_for(example.before.world))
+    return is_right
 
 
 class Reading:
@@ -56,13 +57,19 @@ class Reading:
 
 def is_right(example: Example, simulator: PlannedSimulator) -> bool:
     call = example.call
-    moment = Moment(f"fidelity/{example.task}", example.number, RUN_DATE)
     try:
-        reply = simulator.answer(call.tool, call.arguments, example.before, moment)
+        reply = simulator.answer(call.tool, call.arguments, example.before, _moment(example))
     except SimulationFailed:
         return False
-    if not isinstance(reply, SimulatedReply):
-        return False
+    return isinstance(reply, SimulatedReply) and _is_same(example, reply)
+
+
+def _moment(example: Example) -> Moment:
+    return Moment(f"fidelity/{example.task}", example.number, RUN_DATE)
+
+
+def _is_same(example: Example, reply: SimulatedReply) -> bool:
+    call = example.call
     fitted = aligned(reply, call, _known(example))
     updates = fitted.updates if fitted is not None else ()
     return same_reply(fitted, call) and same_change(example.before, call.updates, updates)
@@ -78,7 +85,3 @@ def _known(example: Example) -> Callable[[Json], bool]:
         return dumps(value) in values
 
     return is_known
-
-
-def hits(examples: Sequence[Example], answers: Answers) -> Mapping[int, bool]:
-    return {at: answers(example) for at, example in enumerate(examples)}

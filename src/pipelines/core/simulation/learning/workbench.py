@@ -37,7 +37,7 @@ class Workbench:
 
     def learn_tool(self, name: str, is_over: Callable[[], bool] = lambda: False) -> LearnedTool:
         tool = next(tool for tool in self.tools if tool.name == name)
-        return learn_tool(tool, self.tools, self.examples[name], self._reading, self.options, is_over)
+        return learn_tool(tool, self.examples[name], self._reading, self.options, is_over)
 
     def learned(self, tools: Iterable[LearnedTool]) -> LearnedPlans:
         """What was learnt of single tools as one answer."""
