@@ -143,6 +143,9 @@ def learn(
         Path | None, typer.Option(help="tools.json or agent.json. Required for a file of recorded runs.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the plans to this YAML file.")] = None,
+    into: Annotated[
+        Path | None, typer.Option(help="Write the plans into this agent.json or tools.json, as `simulation`.")
+    ] = None,
     budget: Annotated[float, typer.Option(min=1, help="Seconds for the whole search.")] = 60.0,
     refuse_contradictions: Annotated[
         bool,
@@ -156,7 +159,12 @@ def learn(
     from pipelines.cli.agent.learn import learn_plans
 
     return learn_plans(
-        recording, tools=tools, out=out, budget_s=budget, refuse_contradictions=refuse_contradictions
+        recording,
+        tools=tools,
+        out=out,
+        into=into,
+        budget_s=budget,
+        refuse_contradictions=refuse_contradictions,
     )
 
 

@@ -1,18 +1,20 @@
 """`pipelines odyssey learn`: plans for simulated tools from a recording of the real ones."""
 
+import json
 import os
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from pipelines.cli.agent.read_recording import read_recorded_backend
-from pipelines.cli.files import write_text
+from pipelines.cli.files import read_json, read_tools, write_text
 from pipelines.cli.options import Answer
 from pipelines.cli.output.phrases import plural
 from pipelines.core.simulation.learning import Candidate, LearnedPlans, LearnedTool, Options, Workbench
@@ -24,7 +26,13 @@ _ORIGINS: tuple[PlanOrigin, ...] = ("read", "searched", "model")
 
 
 def learn_plans(
-    path: Path, *, tools: Path | None, out: Path | None, budget_s: float, refuse_contradictions: bool
+    path: Path,
+    *,
+    tools: Path | None,
+    out: Path | None,
+    into: Path | None,
+    budget_s: float,
+    refuse_contradictions: bool,
 ) -> Answer:
     options = Options(budget_s=budget_s, refuse_contradictions=refuse_contradictions)
     backend = read_recorded_backend(path, tools)
@@ -33,14 +41,18 @@ def learn_plans(
     learned = bench.learned(_learn_in_processes(path, tools, options, names))
     if out is not None:
         write_text(out, plans_file(learned))
+    if into is not None:
+        write_text(into, _with_simulation(into, learned))
 
     def show(_: object) -> None:
         _print_report(learned, path)
+        for file in (out, into):
+            if file is not None:
+                typer.echo(f"{plural(len(learned.plans()), 'plan')} written to {file}.")
         if out is not None:
-            typer.echo(f"{plural(len(learned.plans()), 'plan')} written to {out}.")
             typer.echo(f"Measure them: pipelines odyssey fidelity {path} --plans {out}")
-        else:
-            typer.echo("Nothing is saved: --out plans.yaml writes the plans.")
+        if out is None and into is None:
+            typer.echo("Nothing is saved: --out plans.yaml or --into agent.json writes the plans.")
 
     return Answer(learned.as_json(), show, code=0 if learned.tools else 1)
 
@@ -54,6 +66,19 @@ def plans_file(learned: LearnedPlans) -> str:
         steps = "".join(f"  {line}\n" if line else "\n" for line in plan_as_yaml(one.plan).splitlines())
         parts.append(f"# {one.reason}\n{one.tool}:\n{steps}")
     return "\n".join(parts) or "{}\n"
+
+
+def _with_simulation(path: Path, learned: LearnedPlans) -> str:
+    """The tools of the file with the learnt plans in `simulation`."""
+    body: Any = read_json(path)
+    listed = body.get("tools_schema") if isinstance(body, dict) else body
+    read_tools(path)  # what cannot be read is refused, and nothing is written
+    plans = learned.plans()
+    for tool in listed:
+        name = tool.get("name") or tool.get("function", {}).get("name")
+        if name in plans:
+            tool["simulation"] = plans[name]
+    return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
 
 
 _bench: Workbench  # of this process
