@@ -34,6 +34,8 @@ def learn_plans(
     budget_s: float,
     refuse_contradictions: bool,
 ) -> Answer:
+    if into is not None:
+        read_tools(into)  # what cannot be read is refused before the search
     options = Options(budget_s=budget_s, refuse_contradictions=refuse_contradictions)
     backend = read_recorded_backend(path, tools)
     bench = Workbench(backend.recording, backend.tools, options)
@@ -71,10 +73,9 @@ def plans_file(learned: LearnedPlans) -> str:
 def _with_simulation(path: Path, learned: LearnedPlans) -> str:
     """The tools of the file with the learnt plans in `simulation`."""
     body: Any = read_json(path)
-    listed = body.get("tools_schema") if isinstance(body, dict) else body
-    read_tools(path)  # what cannot be read is refused, and nothing is written
+    listed = body.get("tools_schema", body.get("tools")) if isinstance(body, dict) else body
     plans = learned.plans()
-    for tool in listed:
+    for tool in listed or ():
         name = tool.get("name") or tool.get("function", {}).get("name")
         if name in plans:
             tool["simulation"] = plans[name]
