@@ -21,7 +21,7 @@ from pipelines.core.simulation.values import MISSING, Entity
 FIELD, ENTRY, REFERENCE, ELEMENT, LENGTH, COLUMN = 0.7, 1.2, 1.5, 2.0, 1.5, 2.0
 FOREIGN = 2.0  # a reference between names that have nothing in common
 SEARCHED = 1.0  # what an element of a search costs more than one of a list that is there
-LONGEST = 8.5  # terms are not grown past this cost
+LONGEST, LONGEST_IN_LOOP = 8.5, 6.5  # terms are not grown past this cost
 MOST_KEYS = 40  # of a record: what has more is a table
 MOST_SELECTORS = 12
 
@@ -72,8 +72,9 @@ def record(
 
 
 class Growth:
-    def __init__(self, scene: Scene, look: Lookup) -> None:
+    def __init__(self, scene: Scene, look: Lookup, *, longest: float = LONGEST) -> None:
         self._scene = scene
+        self._longest = longest
         self._look = look
         self._kinds = [kind for kind in scene.entity_types() if self._is_referable(kind)]
         self._queue: list[tuple[float, int, Root]] = []
@@ -92,7 +93,7 @@ class Growth:
                     self._push(grown)
 
     def _push(self, root: Root) -> None:
-        if root.cost <= LONGEST and any(value is not MISSING for value in root.values):
+        if root.cost <= self._longest and any(value is not MISSING for value in root.values):
             heapq.heappush(self._queue, (root.cost, next(self._order), root))
 
     def _is_referable(self, kind: str) -> bool:

@@ -65,6 +65,8 @@ class LearnedPlans(Record):
     tools: tuple[LearnedTool, ...]
     #: Tools that the recording has no call of: they stay as they are.
     without_calls: tuple[str, ...] = ()
+    #: The records that the replies show, where the recording has replies alone: an initial state to start from.
+    inferred_state: JsonObject | None = None
     #: What the recording could not show, in sentences.
     unseen: tuple[str, ...] = ()
 

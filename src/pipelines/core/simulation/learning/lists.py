@@ -12,7 +12,7 @@ from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.expr import nodes as n
 from pipelines.core.simulation.learning import guards
 from pipelines.core.simulation.learning.found import Found
-from pipelines.core.simulation.learning.growth import Growth, Root, lookup_in
+from pipelines.core.simulation.learning.growth import LONGEST_IN_LOOP, Growth, Root, lookup_in
 from pipelines.core.simulation.learning.numbering import Value
 from pipelines.core.simulation.learning.predicates import Taken, taken
 from pipelines.core.simulation.learning.scene import Scene, Term, field_of, is_scalar
@@ -315,7 +315,7 @@ def element_scene(scene: Scene, source: Source, pairs: Sequence[tuple[int, int]]
         Root(term.expr, [term.values[row] for row, _ in pairs], term.cost + 1, term.name, term.is_argument)
         for term in lifted(scene)
     ]
-    Growth(inner, lookup_in(ledgers, ledgers)).grow(roots)
+    Growth(inner, lookup_in(ledgers, ledgers), longest=LONGEST_IN_LOOP).grow(roots)
     return inner
 
 

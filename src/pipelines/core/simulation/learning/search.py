@@ -56,7 +56,13 @@ class Search:
         if not target.rows:
             return None
         numbers = [self.scene.numbering.of(value) for value in target.values]
-        key = (tuple(numbers[row] for row in target.rows), tuple(target.rows), target.name, target.effort, target.is_change)
+        key = (
+            tuple(numbers[row] for row in target.rows),
+            tuple(target.rows),
+            target.name,
+            target.effort,
+            target.is_change,
+        )
         known = self.scene.memo.get(key, False)
         if known is False:
             self.steps[0] += 1
@@ -230,4 +236,3 @@ def joined(tree: guards.Tree, parts: Sequence[Found]) -> Found:
     expr = n.Conditional(tree.test, then.expr, otherwise.expr)
     then, otherwise = then.only_if(tree.test), otherwise.only_if(tree.test.negated())
     return then.within(expr, otherwise, cost=tree.cost + CASE)
-

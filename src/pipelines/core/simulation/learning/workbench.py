@@ -7,6 +7,7 @@ from pipelines.core.simulation.fidelity.recording import Recording
 from pipelines.core.simulation.learning.choice import learn_tool
 from pipelines.core.simulation.learning.examples import Example, examples_of
 from pipelines.core.simulation.learning.learned import LearnedPlans, LearnedTool, Options
+from pipelines.core.simulation.learning.replies_only import has_replies_alone, with_inferred_world
 from pipelines.core.simulation.learning.trial import Reading
 from pipelines.core.tools.tools_schema import Tool
 
@@ -17,7 +18,8 @@ Progress = Callable[[int, int, str], None]
 
 class Workbench:
     def __init__(self, recording: Recording, tools: Sequence[Tool], options: Options | None = None) -> None:
-        self.recording = recording
+        self._inferred = with_inferred_world(recording) if has_replies_alone(recording) else None
+        self.recording = self._inferred.recording if self._inferred is not None else recording
         self.tools = tuple(tools)
         self.options = options or Options()
 
@@ -44,7 +46,13 @@ class Workbench:
         by_name = {one.tool: one for one in tools}
         ordered = tuple(by_name[tool.name] for tool in self.tools if tool.name in by_name)
         missing = tuple(tool.name for tool in self.tools if tool.name not in self.examples)
-        return LearnedPlans(tools=ordered, without_calls=missing, unseen=_unseen(self.recording))
+        inferred = self._inferred
+        return LearnedPlans(
+            tools=ordered,
+            without_calls=missing,
+            inferred_state=inferred.state if inferred is not None else None,
+            unseen=inferred.unseen if inferred is not None else _unseen(self.recording),
+        )
 
 
 def learn(
@@ -72,11 +80,6 @@ def learn(
 
 
 def _unseen(recording: Recording) -> tuple[str, ...]:
-    has_changes = any(call.updates for task in recording.tasks for call in task.calls)
-    has_state = bool(recording.state) or any(task.state for task in recording.tasks)
-    told = []
-    if not has_state:
-        told.append("The recording has no state: what tools read from it is not learnt")
-    if not has_changes:
-        told.append("The recording has no changes: what tools change is not learnt")
-    return tuple(told)
+    if any(call.updates for task in recording.tasks for call in task.calls):
+        return ()
+    return ("The recording has no changes: what tools change is not learnt",)
