@@ -11,8 +11,12 @@ from support.backends.backend import Backend, Refusal, Row
 
 def record(backend: type[Backend], *, tasks: int, calls: int, seed: int = 7) -> Recording:
     """Each task is a new backend with its own data; the same seed records the same calls."""
-    lines = [_task(backend, number, calls, random.Random(f"{seed}/{number}")) for number in range(tasks)]
-    return read_recording({}, lines)
+    return read_recording({}, record_lines(backend, tasks=tasks, calls=calls, seed=seed))
+
+
+def record_lines(backend: type[Backend], *, tasks: int, calls: int, seed: int = 7) -> list[Row]:
+    """The lines of calls.jsonl."""
+    return [_task(backend, number, calls, random.Random(f"{seed}/{number}")) for number in range(tasks)]
 
 
 def _task(kind: type[Backend], number: int, calls: int, chance: random.Random) -> Row:

@@ -141,6 +141,58 @@ def fidelity(
 
 
 @app.command()
+@with_json
+def learn(
+    recording: Annotated[
+        Path,
+        typer.Argument(help="A recording: tools.json, calls.jsonl, state.json; or a file of recorded runs."),
+    ],
+    tools: Annotated[
+        Path | None, typer.Option(help="tools.json or agent.json. Required for a file of recorded runs.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the plans to this YAML file.")] = None,
+    into: Annotated[
+        Path | None, typer.Option(help="Write the plans into this agent.json or tools.json, as `simulation`.")
+    ] = None,
+    budget: Annotated[float, typer.Option(min=1, help="Seconds for the whole search.")] = 60.0,
+    refuse_contradictions: Annotated[
+        bool,
+        typer.Option(
+            "--refuse-contradictions",
+            help="Do not learn a tool whose recorded calls contradict each other. [default: the majority]",
+        ),
+    ] = False,
+) -> Answer:
+    """Learn plans for simulated tools from a recording of the real ones, without a model."""
+    from pipelines.cli.agent.learn import learn_plans
+
+    return learn_plans(
+        recording,
+        tools=tools,
+        out=out,
+        into=into,
+        budget_s=budget,
+        refuse_contradictions=refuse_contradictions,
+    )
+
+
+@app.command()
+@with_json
+def drift(
+    newer: Annotated[Path, typer.Argument(help="The newer recording.")],
+    older: Annotated[Path, typer.Argument(help="The recording that the plans were learnt from.")],
+    plans: Annotated[Path | None, typer.Option(help="The plans (YAML). [default: inferred plans]")] = None,
+    tools: Annotated[
+        Path | None, typer.Option(help="tools.json or agent.json. Required for files of recorded runs.")
+    ] = None,
+) -> Answer:
+    """Compare two recordings through the same plans: which tools changed? Exit code 1 if one did."""
+    from pipelines.cli.agent.drift import measure_drift
+
+    return measure_drift(newer, older, plans=plans, tools=tools)
+
+
+@app.command()
 @with_server
 def record(
     server: "Server",

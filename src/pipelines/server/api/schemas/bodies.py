@@ -536,6 +536,22 @@ PROPOSE_PLANS: JsonObject = {
     },
     "additionalProperties": False,
 }
+LEARN_PLANS: JsonObject = {
+    "type": "object",
+    "properties": {
+        "recording": {
+            "type": "object",
+            "description": "`state` (state.json) and `tasks` (the lines of calls.jsonl)",
+        },
+        "budget_s": {"type": "number", "description": "seconds for the whole search, 1 to 600; default 60"},
+        "refuse_contradictions": {
+            "type": "boolean",
+            "description": "leave out tools whose calls contradict each other; default: the majority",
+        },
+    },
+    "required": ["recording"],
+    "additionalProperties": False,
+}
 ACCEPT_PLANS: JsonObject = {
     "type": "object",
     "properties": {"plans": {"type": "object", "description": "steps by tool name"}},
