@@ -58,6 +58,18 @@ def test_plans_are_written_into_the_agent(recording: Path, tmp_path: Path) -> No
     assert (code, json.loads(agent.read_text())) == (2, {"tools_schema": [{"name": 1}]})
 
 
+def test_replies_alone_give_a_world(tmp_path: Path) -> None:
+    lines = record_lines(Clinic, tasks=4, calls=12)
+    for line in lines:
+        line["state"] = {}
+        for call in line["calls"]:
+            call["updates"] = []
+    state = tmp_path / "state.json"
+    code, text = run("learn", write(tmp_path / "replies", lines), "--state", state, "--budget", "30")
+    assert code == 0, text
+    assert json.loads(state.read_text())
+
+
 def test_a_tool_that_changed_is_named(recording: Path, tmp_path: Path) -> None:
     out = tmp_path / "plans.yaml"
     run("learn", recording, "--out", out, "--budget", "40")

@@ -154,6 +154,10 @@ def learn(
     into: Annotated[
         Path | None, typer.Option(help="Write the plans into this agent.json or tools.json, as `simulation`.")
     ] = None,
+    state: Annotated[
+        Path | None,
+        typer.Option(help="Write the records that the replies show to this file, as an initial_state."),
+    ] = None,
     budget: Annotated[float, typer.Option(min=1, help="Seconds for the whole search.")] = 60.0,
     refuse_contradictions: Annotated[
         bool,
@@ -171,6 +175,7 @@ def learn(
         tools=tools,
         out=out,
         into=into,
+        state=state,
         budget_s=budget,
         refuse_contradictions=refuse_contradictions,
     )

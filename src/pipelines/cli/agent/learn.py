@@ -31,6 +31,7 @@ def learn_plans(
     tools: Path | None,
     out: Path | None,
     into: Path | None,
+    state: Path | None,
     budget_s: float,
     refuse_contradictions: bool,
 ) -> Answer:
@@ -45,12 +46,16 @@ def learn_plans(
         write_text(out, plans_file(learned))
     if into is not None:
         write_text(into, _with_simulation(into, learned))
+    if state is not None:
+        write_text(state, json.dumps(learned.inferred_state or {}, indent=2, ensure_ascii=False) + "\n")
 
     def show(_: object) -> None:
         _print_report(learned, path)
         for file in (out, into):
             if file is not None:
                 typer.echo(f"{plural(len(learned.plans()), 'plan')} written to {file}.")
+        if learned.inferred_state and state is None:
+            typer.echo("The replies show a world: --state state.json writes it as an initial_state.")
         if out is not None:
             typer.echo(f"Measure them: pipelines odyssey fidelity {path} --plans {out}")
         if out is None and into is None:
