@@ -11,6 +11,7 @@ from typing import Any
 from pipelines.core.text.json_text import JsonObject, count_values, dumps, loads, loads_and_text, loads_own
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.processes.authoring_jobs import AUTHORING_JOBS
+from pipelines.processes.learning_jobs import LEARNING_JOBS
 from pipelines.processes.world_jobs import WORLD_JOBS
 
 MOST_WARNING_S = 5.0  # of reading behaviour texts for the warnings of one upload
@@ -175,11 +176,11 @@ def heatmap(data: bytes, *, format: str) -> Iterator[bytes]:
     yield from draw_heatmap(data, format)
 
 
-def heatmap_page(data: bytes, *, first: int, show: str) -> Iterator[bytes]:
+def heatmap_page(data: bytes, *, first: int, show: str, decided: list[list[str]]) -> Iterator[bytes]:
     """Some rows of a heatmap, as a page of the server shows them."""
     from pipelines.core.evals.heatmap.heatmap_page import heatmap_page
 
-    yield heatmap_page(data, first=first, show=show)
+    yield heatmap_page(data, first=first, show=show, decided=decided)
 
 
 def heatmap_cell(data: bytes, *, scenario_id: str, variation: str | None) -> Iterator[bytes]:
@@ -194,6 +195,13 @@ def compare_matrices(data: bytes) -> Iterator[bytes]:
     from pipelines.core.evals.heatmap.draw import compare_reports_text
 
     yield compare_reports_text(data)
+
+
+def comparison_page(data: bytes, *, first: int, show: str) -> Iterator[bytes]:
+    """Two matrices as one heatmap, some rows of it, as a page of the server shows them."""
+    from pipelines.core.evals.heatmap.comparison_page import comparison_page
+
+    yield comparison_page(data, first=first, show=show)
 
 
 def skill_spans(
@@ -291,9 +299,19 @@ JOBS: Mapping[str, Callable[..., Iterator[bytes]]] = {
     for job in (
         *(read_json, upload_head, upload_rows, preview_rows, canonical_hash, agent_reply, entry_file),
         hide_secrets,
-        *(matrix_report, heatmap, heatmap_page, heatmap_cell, compare_matrices, report_flags, batch_report),
+        *(
+            matrix_report,
+            heatmap,
+            heatmap_page,
+            heatmap_cell,
+            comparison_page,
+            compare_matrices,
+            report_flags,
+        ),
+        batch_report,
         *(skill_spans, scenario_drafts, cassette_calls, openapi_tools, recorded_runs),
         *WORLD_JOBS,
         *AUTHORING_JOBS,
+        *LEARNING_JOBS,
     )
 }

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MOST_ADVISORIES = 200  # told; the others are counted
 MOST_NOTES = 100
+AXIS = "initial_state"  # what a stored task calls a world
 
 
 def make_world(data: bytes, *, agent: JsonObject, size: str, rng_seed: int, now: str) -> Iterator[bytes]:
@@ -56,15 +57,23 @@ def check_pasted_world(data: bytes, *, agent: JsonObject, now: str, is_body: boo
         if not isinstance(pasted, dict):
             raise Refused([Problem(path="", message="must be a JSON object")], "the body")
         fields = Fields(pasted, "", problems)
-        fields.refuse_unknown(("state", "revision"))
-        fields.require("state", "the world: {entity_type: {id: attributes}}")
+        name = AXIS if AXIS in pasted and "state" not in pasted else "state"
+        fields.refuse_unknown((name, "revision"))
+        fields.require(name, "the world: {entity_type: {id: attributes}}")
         if problems:
             raise Refused(problems, "the body")
-        revision, pasted = read_revision(pasted.get("revision")), pasted["state"]
+        revision, pasted = read_revision(pasted.get("revision")), pasted[name]
     toolset = toolset_of(agent)
-    state = checked_world(toolset, pasted)
+    state = checked_world(toolset, _inside(pasted))
     yield dumps(revision)
     yield from world_parts(toolset, state_of(first), state, now)
+
+
+def _inside(pasted: Json) -> Json:
+    """A world may be pasted as a stored task shows it, under the name of its axis."""
+    if isinstance(pasted, dict) and [*pasted] == [AXIS]:
+        return pasted[AXIS]
+    return pasted
 
 
 def checked_world(toolset: "Toolset", state: Json) -> JsonObject:
@@ -87,11 +96,22 @@ def compare_worlds(data: bytes) -> Iterator[bytes]:
     yield dumps(world_difference(state_of(first), state_of(second)).as_json())
 
 
-def world_tables(data: bytes, *, only: str | None, first: int, most: int) -> Iterator[bytes]:
+def world_tables(
+    data: bytes, *, only: str | None, first: int, most: int, ahead: list[str]
+) -> Iterator[bytes]:
     """A world as tables, some entities of each type: what a page shows of it."""
     from pipelines.core.ledger.world_tables import world_tables
 
-    yield dumps(world_tables(state_of(data), only=only, first=first, most=most))
+    yield dumps(world_tables(state_of(data), only=only, first=first, most=most, ahead=ahead))
+
+
+def world_sentences(data: bytes, *, agent: JsonObject, now: str) -> Iterator[bytes]:
+    """Sentences that change this world, for an author to start from."""
+    from pipelines.core.worlds.changes.templates import sentence_templates
+    from pipelines.core.worlds.ground import ground_of
+
+    found: list[Json] = [*sentence_templates(ground_of(toolset_of(agent), state_of(data)), now=now)]
+    yield dumps(found)
 
 
 def make_rows(
@@ -264,6 +284,6 @@ def _seed_of(draft: "DraftRow", toolset: "Toolset", now: str) -> JsonObject:
 
 
 WORLD_JOBS = (
-    *(make_world, refine_world, check_pasted_world, compare_worlds, world_tables),
+    *(make_world, refine_world, check_pasted_world, compare_worlds, world_tables, world_sentences),
     *(make_rows, row_coverage),
 )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipelines.cli.options import AGENTS, Json, with_server
+from pipelines.cli.options import AGENTS, Json, Label, Note, with_server
 
 if TYPE_CHECKING:
     from pipelines.cli.client import Server
@@ -65,10 +65,12 @@ def run_command(
             " disproves. By default, they decide nothing.",
         ),
     ] = False,
+    label: Label = None,
+    note: Note = None,
     resume: Annotated[int | None, typer.Option(help="Number of a stopped batch to continue.")] = None,
     fail_under: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of decided runs that must pass.")
-    ] = 1.0,
+        float | None, typer.Option(min=0, max=1, help="Share of decided runs that must pass. [default: 1.0]")
+    ] = None,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
     results: Annotated[
         Path | None, typer.Option(help="With suites: write results for `pipelines ci compare` to this file.")
@@ -106,6 +108,8 @@ def run_command(
         max_cost_usd=max_cost_usd,
         max_model_tokens=max_model_tokens,
         honesty="strict" if strict_honesty else None,
+        label=label,
+        note=note,
         resume=resume,
         fail_under=fail_under,
         junit=junit,

@@ -47,8 +47,9 @@ def run_summaries(
     needs_review: bool | None = None,
     has_unverified: bool | None = None,
     only: Sequence[int] | None = None,
+    newest_first: bool = True,
 ) -> Page[JsonObject]:
-    """Newest first; with `only`, of those with these ids."""
+    """By their age; with `only`, of those with these ids."""
     chosen = () if only is None else (f"id IN ({', '.join(map(str, only)) or 'NULL'})",)
     judged = judged_conditions(needs_review=needs_review, has_unverified=has_unverified)
     rows = page_of(
@@ -57,6 +58,7 @@ def run_summaries(
         filters=filters,
         limit=limit,
         before_id=before_id,
+        newest_first=newest_first,
         where=" AND ".join((IN_SIGHT, *judged, *chosen)),
         columns=", ".join(f"{column} AS {name}" for name, column in _RUN_COLUMNS.items()),
     )

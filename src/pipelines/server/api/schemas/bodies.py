@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from pipelines.core.agents.build_label import LONGEST_LABEL, LONGEST_NOTE
 from pipelines.core.coding.scorers import TYPES as SCORER_TYPES
 from pipelines.core.models.honesty_level import LEVELS
 from pipelines.core.models.model_question import Purpose
@@ -273,6 +274,15 @@ _BUDGET: JsonObject = {
         "description": "what it may spend on them in tokens; needed where a model has no known price",
     },
 }
+_LABEL: JsonObject = {
+    "label": {
+        "type": ["string", "null"],
+        "maxLength": LONGEST_LABEL,
+        "description": "the build of the agent, such as a commit or a version",
+    },
+    "note": {"type": ["string", "null"], "maxLength": LONGEST_NOTE},
+}
+BUILD_LABEL: JsonObject = {"type": "object", "properties": _LABEL, "additionalProperties": False}
 BUDGET: JsonObject = {"type": "object", "properties": _BUDGET, "additionalProperties": False}
 _MODEL_NAME: JsonObject = {"type": "string", "maxLength": 500, "description": "such as openai:gpt-5-mini"}
 MODELS: JsonObject = {
@@ -311,6 +321,7 @@ RUN: JsonObject = {
                 "mode": {"const": "dispatch"},
                 **_PASSTHROUGH,
                 **_BUDGET,
+                **_LABEL,
             },
             "additionalProperties": False,
         },
@@ -399,6 +410,12 @@ CREDENTIAL: JsonObject = {
     },
     "additionalProperties": False,
 }
+CREDENTIAL_HOSTS: JsonObject = {
+    "type": "object",
+    "required": ["hosts"],
+    "properties": {"hosts": {"type": "array", "maxItems": 20, "items": {"type": "string", "maxLength": 253}}},
+    "additionalProperties": False,
+}
 _ENDPOINT_FIELDS: JsonObject = {
     "name": {"type": "string", "pattern": r"^[A-Za-z0-9][A-Za-z0-9._\-]{0,127}$"},
     "type": {"enum": ["mcp_server", "http_openapi", "code"]},
@@ -417,7 +434,8 @@ _ENDPOINT_FIELDS: JsonObject = {
 TOOL_ENDPOINT: JsonObject = {
     "type": "object",
     "required": ["name", "type"],
-    "properties": _ENDPOINT_FIELDS,
+    "properties": _ENDPOINT_FIELDS
+    | {"org_id": {"type": "integer", "description": "the org of the API key; another is refused"}},
 }
 TOOL_ENDPOINT_CHANGE: JsonObject = {"type": "object", "properties": _ENDPOINT_FIELDS}
 DISCOVER: JsonObject = {
@@ -516,6 +534,22 @@ PROPOSE_PLANS: JsonObject = {
             " and to measure them by",
         },
     },
+    "additionalProperties": False,
+}
+LEARN_PLANS: JsonObject = {
+    "type": "object",
+    "properties": {
+        "recording": {
+            "type": "object",
+            "description": "`state` (state.json) and `tasks` (the lines of calls.jsonl)",
+        },
+        "budget_s": {"type": "number", "description": "seconds for the whole search, 1 to 600; default 60"},
+        "refuse_contradictions": {
+            "type": "boolean",
+            "description": "leave out tools whose calls contradict each other; default: the majority",
+        },
+    },
+    "required": ["recording"],
     "additionalProperties": False,
 }
 ACCEPT_PLANS: JsonObject = {
@@ -645,6 +679,7 @@ _EVAL_SHARED: JsonObject = {
     "parallel": {"type": "boolean", "default": True, "description": "false: one run at a time"},
     "concurrency": {"type": "integer", "minimum": 1, "maximum": 1000},
     **_BUDGET,
+    **_LABEL,
 }
 MATRIX: JsonObject = {
     "type": "object",
