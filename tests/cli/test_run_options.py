@@ -9,11 +9,14 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from test_run_command import ROWS, Cli, registered, sometimes
 
+from pipelines.cli.run.suite_options import TAKEN_BY_SUITES
+from pipelines.cli.run.suites import SuiteOptions
 from support.played_agents import Dispatch, refunds
 from support.server_process import PATIENCE_S, Api
 
@@ -86,6 +89,11 @@ def test_an_option_that_suites_would_ignore_is_refused(api: Api, cli: Cli, given
     told = " ".join(err.split())
     assert f"{option}: suites do not take this" in told
     assert "give both --agent and --dataset" in told
+
+
+def test_suites_take_every_option_that_is_handed_to_them():
+    handed = {field.name for field in fields(SuiteOptions)} - {"names"}
+    assert {*TAKEN_BY_SUITES} == handed | {"suites"}
 
 
 class Screen:

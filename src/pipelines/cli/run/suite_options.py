@@ -7,7 +7,10 @@ import typer
 from pipelines.cli.files import stop
 
 #: The options that suites take. Every other one is refused: suites would ignore it.
-TAKEN_BY_SUITES = ("suites", "junit", "results", "summary", "as_json", "url", "api_key")
+TAKEN_BY_SUITES = (
+    *("suites", "junit", "results", "summary", "as_json", "url", "api_key"),
+    *("label", "note"),
+)
 
 
 def run_suites_with_options(
