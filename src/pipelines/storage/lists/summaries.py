@@ -152,7 +152,8 @@ def task_summaries(
         connection,
         "(SELECT t.id, t.dataset_id, t.row_number, t.task_key, t.tags, t.created_at,"
         f" SUBSTR(x.body, 1, {HEAD_CHARACTERS}) AS head"
-        " FROM tasks t JOIN texts x ON x.hash = t.seed_hash AND x.number = 0) AS headed",
+        " FROM tasks t JOIN texts x ON x.hash = t.seed_hash AND x.number = 0"
+        " WHERE t.removed_at IS NULL) AS headed",
         filters=[Filter("dataset_id", dataset_id)],
         limit=limit,
         before_id=after_id,
