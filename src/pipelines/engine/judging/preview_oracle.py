@@ -65,9 +65,7 @@ class OraclePreview:
     flips: tuple[PreviewedRun, ...]  # newest first
 
     def as_json(self) -> JsonObject:
-        words: list[Json] = [
-            {"axis": each.axis, "sentences": [*each.sentences]} for each in self.in_words
-        ]
+        words: list[Json] = [{"axis": each.axis, "sentences": [*each.sentences]} for each in self.in_words]
         return {
             "task_id": self.task_id,
             "oracle_version": self.version,

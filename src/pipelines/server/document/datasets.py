@@ -4,7 +4,6 @@ from pipelines.core.simulation.rules.findings import FindingKind
 from pipelines.core.task_files.read_tasks import COLUMNS
 from pipelines.server.document.derived import properties_of
 from pipelines.server.document.parts import (
-    ANY,
     ID,
     MOMENT,
     OBJECT,

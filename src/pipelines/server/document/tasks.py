@@ -25,12 +25,15 @@ _WHOLE_TASK = {
     "oracle_version": told(WHOLE, "1 until its oracle is corrected"),
     "removed_at": told(or_null(MOMENT), "from its dataset; null while it is in it"),
 }
-_VERDICT = record("A verdict, or why there is none.", {
-    "verdict": or_null(TEXT),
-    "failure_mode": or_null(TEXT),
-    "pending_reason": or_null(TEXT),
-    "judge_error": or_null(TEXT),
-})
+_VERDICT = record(
+    "A verdict, or why there is none.",
+    {
+        "verdict": or_null(TEXT),
+        "failure_mode": or_null(TEXT),
+        "pending_reason": or_null(TEXT),
+        "judge_error": or_null(TEXT),
+    },
+)
 SCHEMAS: Schemas = {
     "Task": record("A task with its whole seed.", _WHOLE_TASK),
     "CorrectedTask": record(

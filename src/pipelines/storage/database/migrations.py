@@ -1096,7 +1096,8 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
             created_at TEXT NOT NULL
         );
         CREATE INDEX annotations_of_run ON run_annotations (run_id, id);
-        CREATE UNIQUE INDEX runs_by_label ON run_annotations (org_id, text, run_id, step) WHERE kind = 'label';
+        CREATE UNIQUE INDEX runs_by_label ON run_annotations (org_id, text, run_id, step)
+            WHERE kind = 'label';
         CREATE INDEX runs_with_comments ON run_annotations (org_id, run_id) WHERE kind = 'comment';
         """,
     ),

@@ -207,6 +207,16 @@ def remove_task(connection: Connection, *, org_id: int, task_id: int, now: str) 
     return removed.rowcount == 1
 
 
+def is_changeable(connection: Connection, *, org_id: int, task_id: int) -> bool:
+    """Whether a task is in a dataset that somebody uploaded: it belongs to no matrix, and was not removed."""
+    row = connection.execute(
+        "SELECT 1 FROM tasks t JOIN datasets d ON d.id = t.dataset_id AND d.kind = 'tasks'"
+        " WHERE t.id = ? AND t.org_id = ? AND t.removed_at IS NULL",
+        (task_id, org_id),
+    ).fetchone()
+    return row is not None
+
+
 def rename_dataset(connection: Connection, *, dataset_id: int, name: str) -> None:
     connection.execute("UPDATE datasets SET name = ? WHERE id = ?", (name, dataset_id))
 

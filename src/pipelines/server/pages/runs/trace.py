@@ -5,6 +5,7 @@ this page.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
@@ -39,6 +40,8 @@ from pipelines.server.pages.runs.trace_view import (
     warnings_of,
 )
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts
+from pipelines.storage.runs.runs import Run
+from pipelines.storage.tasks import datasets
 from pipelines.wire.errors import Conflict, ModelFailed, ModelNotConfigured
 
 router = APIRouter()
@@ -75,6 +78,7 @@ async def run_page(
         strip=strip_of(read),
         card=verdict_card(run),
         judge=read.judge,
+        is_correctable=await _is_correctable(platform, visitor, run),
         talk=talk_context(run),
         people=people_of(read.review),
         review_id=review_of(run, read.review),
@@ -228,6 +232,12 @@ async def cancel(run_id: Id, platform: Ours, runner: Runner, visitor: Writer) ->
     await open_run.cancel_run(platform, visitor.org_id, run_id)
     runner.cancel(run_id)
     return go(f"/runs/{run_id}", "The run is cancelled.")
+
+
+async def _is_correctable(platform: Platform, visitor: Visitor, run: Run) -> bool:
+    """Whether the page offers to correct the oracle of the task."""
+    find = partial(datasets.is_changeable, org_id=visitor.org_id, task_id=run.task_id)
+    return run.seed.coding_scenario is None and await platform.database.read(find)
 
 
 def _view_chooser(s: str, at: int | None) -> Callable[[Timeline], TimelineView]:

@@ -67,6 +67,7 @@ async def task_page(request: Request, visitor: Reader, task_id: Id, agent_id: Ch
         here="datasets",
         trail=trail,
         told=told,
+        is_changeable=dataset is not None and told.task.removed_at is None,
         runs=runs,
         agents=[("", "no agent"), *agents],
         agent_names=dict(agents),
