@@ -102,7 +102,9 @@ def test_a_typed_oracle_is_checked_in_place(api: Api, visitor: Signed) -> None:
 
 def test_what_is_wrong_stands_beside_its_field(api: Api, visitor: Signed) -> None:
     _, task_id = failed_run(api)
-    shown = visitor.post_in_parts(f"/tasks/{task_id}/oracle", {"expected_state": '{"order": 5}', "note": "<b>"})
+    shown = visitor.post_in_parts(
+        f"/tasks/{task_id}/oracle", {"expected_state": '{"order": 5}', "note": "<b>"}
+    )
     assert shown.status_code == 422
     assert fields_of(shown.text)["expected_state"] == '{"order": 5}'
     assert "is an entity type" in words(shown.text)

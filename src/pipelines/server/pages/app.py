@@ -17,7 +17,15 @@ from pipelines.server.pages.page import bare_page, page
 from pipelines.server.pages.reviews import review, review_item
 from pipelines.server.pages.runs import accept_run, coding_run, compare_runs, runs, trace
 from pipelines.server.pages.settings import models, settings, settings_keys, settings_live, settings_server
-from pipelines.server.pages.tasks import dataset_rules, datasets, new_dataset, oracle_form, tasks
+from pipelines.server.pages.tasks import (
+    dataset_actions,
+    dataset_rules,
+    datasets,
+    new_dataset,
+    oracle_form,
+    task_form,
+    tasks,
+)
 from pipelines.server.pages.visitor import SignInNeeded, Visitor
 from pipelines.server.pages.worlds import new_world, world_forms, worlds
 from pipelines.wire.errors import InternalError, OdysseyError
@@ -33,7 +41,7 @@ def _first_part(path: str) -> str:
 MODULES = (
     *(home, sign_in, oidc_sign_in, style, search),
     *(agents, agent, agent_tools, agent_proposal),
-    *(new_dataset, datasets, dataset_rules, tasks, oracle_form, coding),
+    *(new_dataset, datasets, dataset_actions, dataset_rules, tasks, task_form, oracle_form, coding),
     *(new_world, worlds, world_forms),
     *(
         models,
