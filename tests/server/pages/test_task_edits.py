@@ -105,7 +105,7 @@ def test_a_task_is_removed(api: Api, visitor: Signed) -> None:
 def test_one_task_runs_alone(api: Api, visitor: Signed) -> None:
     with played(refunds) as agent:
         agent_id = api.agent(agent.url)["id"]
-        dataset_id, (first, second) = dataset(api, REFUND_TASK, REFUND_TASK)
+        dataset_id, (_, second) = dataset(api, REFUND_TASK, REFUND_TASK)
         link = f"/batches/new?task_id={second}&amp;dataset_id={dataset_id}"
         assert link in visitor.text(f"/tasks/{second}")
         page = visitor.text(f"/batches/new?task_id={second}&dataset_id={dataset_id}&agent_id={agent_id}")
