@@ -56,7 +56,15 @@ _GIVEN = {
     name: RUN[name] for name in ("verdict", "failure_mode", "pending_reason", "judgement", "judge_error")
 }
 SCHEMAS: Schemas = {
-    "RunSummary": record("A run in a list; its response is cut at 500 characters.", {**_SHORT, **_ASKED}),
+    "RunSummary": record(
+        "A run in a list; its response is cut at 500 characters.",
+        {
+            **_SHORT,
+            **_ASKED,
+            "labels": told(listed(TEXT), "of the run and of its steps"),
+            "comments": told(WHOLE, "how many people wrote on it"),
+        },
+    ),
     "RunPage": page_of("RunSummary", "runs"),
     "WholeRun": record(
         "A run with the seed it was given and the counts of its calls.",
@@ -66,10 +74,14 @@ SCHEMAS: Schemas = {
             "odyssey_seed": told(OBJECT, "by its axis names"),
             "counts": ref("CallCounts"),
             "review": told(or_null(ref("Review")), "what people made of it"),
+            "annotations": told(listed(ref("Annotation")), "comments and labels"),
             "costs": ref("Costs"),
         },
     ),
-    "ExportedRun": record("A run, with what was asked.", {**RUN, **_ASKED}),
+    "ExportedRun": record(
+        "A run, with what was asked.",
+        {**RUN, **_ASKED, "annotations": told(listed(ref("Annotation")), "comments and labels")},
+    ),
     "RunDecision": record(
         "The machine's verdict and a person's.",
         {

@@ -15,7 +15,7 @@ from pipelines.server.pages.batches import batch_judges, batches, compare_batche
 from pipelines.server.pages.evals import eval_matrix, eval_scenarios, evals
 from pipelines.server.pages.page import bare_page, page
 from pipelines.server.pages.reviews import review, review_item
-from pipelines.server.pages.runs import accept_run, coding_run, compare_runs, runs, trace
+from pipelines.server.pages.runs import accept_run, annotations, coding_run, compare_runs, runs, trace
 from pipelines.server.pages.settings import models, settings, settings_keys, settings_live, settings_server
 from pipelines.server.pages.tasks import (
     dataset_actions,
@@ -48,6 +48,7 @@ MODULES = (
         runs,
         trace,
         accept_run,
+        annotations,
         coding_run,
         new_batch,
         batches,

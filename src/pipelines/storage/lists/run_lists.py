@@ -11,6 +11,7 @@ from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.storage.database.connection import Connection, in_list
 from pipelines.storage.database.paging import Filter, page_of
 from pipelines.storage.lists.summaries import asked_of_tasks, run_summaries
+from pipelines.storage.runs.annotations import has_comments_condition, with_label
 from pipelines.storage.runs.runs import IN_SIGHT, judged_conditions
 
 MOST_COUNTED = 10_000  # runs that a count looks at, the newest first
@@ -37,6 +38,8 @@ class RunFilter:
     error_class: str | None = None
     needs_review: bool | None = None
     has_unverified: bool | None = None
+    label: str | None = None
+    has_comments: bool | None = None
     words: str = ""  # of what the user asked, in any case and anywhere in it
 
     def by_index(self) -> list[Filter]:
@@ -47,11 +50,13 @@ class RunFilter:
     def by_row(self) -> list[Filter]:
         """What is looked for among those."""
         names = ("status", "verdict", "failure_mode", "pending_reason", "error_class")
-        return [Filter(name, getattr(self, name)) for name in names]
+        of_label = with_label(self.org_id, self.label)
+        return [*(Filter(name, getattr(self, name)) for name in names), of_label]
 
     def by_judgement(self) -> tuple[str, ...]:
         """Conditions on what was made of them."""
-        return judged_conditions(needs_review=self.needs_review, has_unverified=self.has_unverified)
+        judged = judged_conditions(needs_review=self.needs_review, has_unverified=self.has_unverified)
+        return (*judged, *has_comments_condition(self.org_id, self.has_comments))
 
 
 class RunPage(NamedTuple):
@@ -87,8 +92,7 @@ def run_page(connection: Connection, wanted: RunFilter, *, limit: int, before_id
         filters=wanted.by_index() + wanted.by_row(),
         limit=limit,
         before_id=before_id,
-        needs_review=wanted.needs_review,
-        has_unverified=wanted.has_unverified,
+        where=wanted.by_judgement(),
         only=ids,
     )
     listed = [int(str(run["id"])) for run in page.items]
@@ -114,7 +118,7 @@ def count_runs(connection: Connection, wanted: RunFilter) -> RunCount:
     found = [part for part in wanted.by_index() if part.value is not None]
     asked = [part for part in wanted.by_row() if part.value is not None]
     judged = wanted.by_judgement()
-    matches = " AND ".join((IN_SIGHT, *(f"{part.column} = ?" for part in asked), *judged))
+    matches = " AND ".join((IN_SIGHT, *(part.condition for part in asked), *judged))
     read = ["id", "batch_id", *(part.column for part in asked)]
     read += ["verdict", "judge_error", "retried", "human_verdict", "unverified"] if judged else []
     row = connection.execute(

@@ -22,6 +22,7 @@ from pipelines.storage.lists.run_lists import (
     dataset_names,
     run_page,
 )
+from pipelines.storage.runs.annotations import labels_of_org
 from pipelines.storage.tasks.datasets import datasets_of_org
 
 router = APIRouter()
@@ -35,14 +36,15 @@ Offered = list[tuple[str, str]]
 async def runs_page(request: Request, visitor: Reader) -> Response:
     query = read_run_query(request.query_params, visitor.org_id)
 
-    def read(connection: Connection) -> tuple[Offered, Offered, RunPage, RunCount]:
+    def read(connection: Connection) -> tuple[Offered, Offered, list[str], RunPage, RunCount]:
         agents, datasets = offered_filters(connection, query)
+        labels = labels_of_org(connection, visitor.org_id, most=MOST_OFFERED)
         if query.problems:
-            return agents, datasets, RunPage([], None, None), RunCount(0, 0, is_all=True)
+            return agents, datasets, labels, RunPage([], None, None), RunCount(0, 0, is_all=True)
         listed = run_page(connection, query.wanted, limit=ROWS, before_id=query.before_id)
-        return agents, datasets, listed, count_runs(connection, query.wanted)
+        return agents, datasets, labels, listed, count_runs(connection, query.wanted)
 
-    agents, datasets, listed, counted = await platform_of(request).database.read(read)
+    agents, datasets, labels, listed, counted = await platform_of(request).database.read(read)
     return await page(
         request,
         visitor,
@@ -54,6 +56,7 @@ async def runs_page(request: Request, visitor: Reader) -> Response:
         agents=agents,
         datasets=datasets,
         choices=CHOICES,
+        labels=labels,
         **shown_runs(query, listed, "/runs"),
         counted=counted,
     )

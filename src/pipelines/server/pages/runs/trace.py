@@ -40,6 +40,7 @@ from pipelines.server.pages.runs.trace_view import (
     warnings_of,
 )
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts
+from pipelines.storage.runs.annotations import Annotation, annotations_of_run
 from pipelines.storage.runs.runs import Run
 from pipelines.storage.tasks import datasets
 from pipelines.wire.errors import Conflict, ModelFailed, ModelNotConfigured
@@ -79,6 +80,7 @@ async def run_page(
         card=verdict_card(run),
         judge=read.judge,
         is_correctable=await _is_correctable(platform, visitor, run),
+        written=await _written(platform, run_id),
         talk=talk_context(run),
         people=people_of(read.review),
         review_id=review_of(run, read.review),
@@ -234,6 +236,10 @@ async def cancel(run_id: Id, platform: Ours, runner: Runner, visitor: Writer) ->
     return go(f"/runs/{run_id}", "The run is cancelled.")
 
 
+async def _written(platform: Platform, run_id: int) -> list[Annotation]:
+    return await platform.database.read(lambda connection: annotations_of_run(connection, run_id))
+
+
 async def _is_correctable(platform: Platform, visitor: Visitor, run: Run) -> bool:
     """Whether the page offers to correct the oracle of the task."""
     find = partial(datasets.is_changeable, org_id=visitor.org_id, task_id=run.task_id)
@@ -272,7 +278,10 @@ async def _step_parts(platform: Platform, visitor: Visitor, step: read_steps.Ste
     output = None
     if context["item"].name == END:
         output = await read_run.read_output(platform, visitor.org_id, step.timeline.run.id)
-    return {"step": context | {"output": output}}
+    row = context["row"]
+    every = await _written(platform, step.timeline.run.id) if row is not None else []
+    written = [each for each in every if each.step == row.sequence]
+    return {"step": context | {"output": output, "written": written}}
 
 
 async def _found(
