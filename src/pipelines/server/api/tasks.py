@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from pipelines.core.text.authored import Fields
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.find import task_in
@@ -113,11 +114,14 @@ async def judge_task(
 
 
 def _row_in(body: JsonObject) -> Json:
-    unknown = [Problem(path=f"/{name}", message="unknown field") for name in body if name != "row"]
-    row = body.get("row")
-    missing = [] if isinstance(row, dict) else [Problem(path="/row", message="must be an object: one task")]
-    if unknown or missing:
-        raise Refused([*unknown, *missing], "the task")
+    problems: list[Problem] = []
+    fields = Fields(body, "", problems)
+    fields.refuse_unknown(("row",))
+    row = fields.get("row")
+    if not isinstance(row, dict):
+        fields.refuse("row", "`row` must be an object: one task")
+    if problems:
+        raise Refused(problems, "the task")
     return row
 
 

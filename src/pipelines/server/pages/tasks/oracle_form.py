@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from pipelines.core.tasks.oracle_axes import ORACLE_AXES
+from pipelines.core.tasks.oracle_axes import ORACLE_AXES, oracle_in
 from pipelines.core.text.json_text import Json, JsonObject, dumps
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.verdict.axis_of_check import axis_of_check
@@ -49,8 +49,7 @@ async def oracle_page(
 ) -> Response:
     """Filled with the present oracle; with a run, what that run did stands beside it."""
     stored = await _stored(platform, visitor, task_id)
-    seed = stored.task.odyssey_seed()
-    typed = filled({axis: seed.get(axis) for axis in ORACLE_AXES})
+    typed = filled(oracle_in(stored.task.seed_text))
     return await _page(request, visitor, stored, typed, await _run_of(platform, visitor, stored, run))
 
 
