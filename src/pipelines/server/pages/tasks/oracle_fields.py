@@ -18,7 +18,7 @@ DOCUMENTS = {
     "expected_state": "Values after the run, by path. Any other change fails the run.",
     "expected_calls": "Calls that the agent must make, or must not make.",
     "expected_answer": "Values that a correct answer must state, by name.",
-    "tracked_constraints": "Rules that the agent must keep, each with a `check` that decides it.",
+    "tracked_constraints": "Rules that the agent must keep, each with a check that decides it.",
     "rubric": "Lines that a judge reads where no other check decides.",
 }
 OUTCOMES = [("", "not said"), *((each, each.replace("_", " ")) for each in EXPECTED_OUTCOMES)]
