@@ -3,7 +3,7 @@
 from pipelines.core.text.authored import Fields
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.engine.find import run_in
+from pipelines.engine.find import find_run
 from pipelines.engine.platform import Platform
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.trace_rows import row_at
@@ -21,11 +21,11 @@ async def annotate_run(
 ) -> Annotation:
     """`{"comment": …}` or `{"label": …}`, with the `step` that it is about. A label that the place has
     already is not added again."""
+    await find_run(platform, org_id, run_id)
     kind, text, step = _read(body)
     now = platform.now()
 
     def store(connection: Connection) -> Annotation:
-        run_in(connection, org_id, run_id)
         if step is not None and row_at(connection, run_id, step) is None:
             problem = Problem(path="/step", message=f"run {run_id} has no step {step}")
             raise Refused([problem], "the annotation")
