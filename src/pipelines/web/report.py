@@ -130,12 +130,12 @@ def _runs(lines: Iterator[bytes], secrets: Sequence[str]) -> Iterator[_Written]:
 def _run(body: Any, worlds: Mapping[str, World], secrets: Sequence[str]) -> _Written:
     world = worlds.get(body["world"]) if body["world"] is not None else World({})
     _tell_changes(Ledger(world) if world is not None else None, body["steps"])
-    told: Any = _masked(
+    masked: Any = _masked(
         {name: body[name] for name in ("run", "annotations", "seed", "steps", "is_whole")}, secrets
     )
-    seed, run = told["seed"], told["run"]
+    seed, run = masked["seed"], masked["run"]
     expected = {name: seed[name] for name in ORACLE_AXES if seed.get(name) is not None}
-    context = told | {"expected": expected, "took_ms": _took_ms(run), "judged": run["judgement"] or {}}
+    context = masked | {"expected": expected, "took_ms": _took_ms(run), "judged": run["judgement"] or {}}
     return _Written(run["id"], render("report_run.html", context).encode())
 
 

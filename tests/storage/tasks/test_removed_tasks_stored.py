@@ -6,7 +6,7 @@ from pipelines.core.tasks.seed import Seed
 from pipelines.storage.accounts.keys import add_org
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.database import Database
-from pipelines.storage.lists.summaries import asked_of_tasks, task_summaries
+from pipelines.storage.lists.summaries import instructions_of_tasks, task_summaries
 from pipelines.storage.tasks import datasets
 from support.both_stores import add_tasks
 
@@ -50,7 +50,7 @@ async def test_a_removed_task_is_read_by_its_runs_alone(database: Database) -> N
         task = datasets.task_by_id(connection, org_id=1, task_id=first)
         assert task is not None
         assert task.removed_at == REMOVED
-        assert asked_of_tasks(connection, [first])[first].user_instruction == "Do one."
+        assert instructions_of_tasks(connection, [first])[first].user_instruction == "Do one."
         assert not datasets.is_changeable(connection, org_id=1, task_id=first)
         assert datasets.is_changeable(connection, org_id=1, task_id=second)
 

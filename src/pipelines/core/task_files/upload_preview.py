@@ -57,7 +57,7 @@ def preview_upload(
         found: JsonObject = {"tasks": None, "problems": problems, "total_problems": refused.total}
         places = frozenset((problem.row, problem.column) for problem in refused.problems[:MOST_SHOWN])
         return _shown(data, format, naming, places) | found | {"notes": [], "warnings": [], "sentences": []}
-    told = upload_warnings(
+    warnings = upload_warnings(
         read.seeds,
         tools=tools,
         ledger_schema=ledger_schema,
@@ -66,7 +66,7 @@ def preview_upload(
         rules=rules,
     )
     found = {"tasks": len(read.seeds), "problems": [], "total_problems": 0}
-    lists: JsonObject = {"warnings": [*told.warnings], "sentences": [*told.sentences]}
+    lists: JsonObject = {"warnings": [*warnings.warnings], "sentences": [*warnings.sentences]}
     return _shown(data, format, naming, frozenset()) | found | {"notes": [*read.notes]} | lists
 
 
@@ -176,12 +176,12 @@ def _taken(rows: Iterable[Row], wanted: _Wanted) -> Iterator[Row]:
 
 def _column(name: str, naming: ColumnNaming) -> JsonObject:
     column = naming.column_of(name)
-    meant = column or column_of(name)
-    near = nearest_names(name, BY_NAME, most=1) if meant is None and name else []
+    column_meant = column or column_of(name)
+    near = nearest_names(name, BY_NAME, most=1) if column_meant is None and name else []
     return {
         "name": name,
         "column": column.name if column is not None else None,
-        "meant": meant.name if meant is not None else None,  # also of one that is left out
+        "meant": column_meant.name if column_meant is not None else None,  # also of one that is left out
         "is_renamed": name in naming.renames,
         "is_left_out": naming.is_left_out(name),
         "near": near[0] if near else None,

@@ -27,13 +27,13 @@ async def correct_oracle(
     platform: Platform, org_id: int, task_id: int, who: str, body: JsonObject
 ) -> Corrected:
     """The version that the task has now. One that changes nothing makes no new version."""
-    asked = read_correction(body)
+    correction = read_correction(body)
     for _ in range(MOST_TRIES):
-        checked = await check_oracle(platform, org_id, task_id, asked)
+        checked = await check_oracle(platform, org_id, task_id, correction)
         found = checked.stored
         if checked.text.hash == found.task.seed_hash:
             return Corrected(found.version, checked.warnings)
-        version = await _store(platform, checked, asked, asked.by or who)
+        version = await _store(platform, checked, correction, correction.by or who)
         if version is not None:
             await name_dataset(platform, found.dataset.id)
             return Corrected(version, checked.warnings)

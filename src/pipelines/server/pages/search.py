@@ -28,9 +28,9 @@ PATHS = {
 async def search_page(
     request: Request, visitor: Reader, q: Annotated[str, Query(max_length=2_000)] = ""
 ) -> Response:
-    asked = q.replace("\x00", "").strip()[:LONGEST]
+    words = q.replace("\x00", "").strip()[:LONGEST]
     found: list[Found] = await platform_of(request).database.read(
-        lambda connection: find(connection, visitor.org_id, asked)
+        lambda connection: find(connection, visitor.org_id, words)
     )
-    shown = [(each, PATHS[each.kind].format(each.id)) for each in found]
-    return await page(request, visitor, "search.html", title="Find", here="", asked=asked, found=shown)
+    results = [(each, PATHS[each.kind].format(each.id)) for each in found]
+    return await page(request, visitor, "search.html", title="Find", here="", asked=words, found=results)

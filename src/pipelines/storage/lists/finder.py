@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.paging import holding
-from pipelines.storage.lists.summaries import asked_of_tasks
+from pipelines.storage.lists.summaries import instructions_of_tasks
 from pipelines.storage.runs.runs import IN_SIGHT
 
 OF_EACH = 8
@@ -98,13 +98,13 @@ def _runs_asking(connection: Connection, org_id: int, words: str) -> list[Found]
         f"SELECT id, task_id, created_at FROM runs WHERE org_id = ? AND {IN_SIGHT} ORDER BY id DESC LIMIT ?",
         (org_id, LATEST_RUNS),
     ).fetchall()
-    asked = asked_of_tasks(connection, (row["task_id"] for row in rows))
-    wanted = words.lower().split()
+    instructions = instructions_of_tasks(connection, (row["task_id"] for row in rows))
+    needles = words.lower().split()
     found: list[Found] = []
     for row in rows:
-        task = asked[row["task_id"]]
+        task = instructions[row["task_id"]]
         text = (task.user_instruction or "").lower()
-        if all(word in text for word in wanted) or words == task.task_key:
+        if all(word in text for word in needles) or words == task.task_key:
             found.append(
                 Found("run", str(row["id"]), (task.user_instruction or "")[:LONGEST_ASKED], row["created_at"])
             )

@@ -77,9 +77,9 @@ def summaries_by_id(connection: Connection, run_ids: Sequence[int]) -> dict[int,
 
 def _listed_runs(connection: Connection, rows: Sequence[Row]) -> list[JsonObject]:
     """Each with what its task asks and what people wrote on it, in short."""
-    asked = asked_of_tasks(connection, (row["task_id"] for row in rows))
+    instructions = instructions_of_tasks(connection, (row["task_id"] for row in rows))
     written = annotations_of_runs(connection, (row["id"] for row in rows))
-    return [_run(row) | asked[row["task_id"]].as_json() | in_short(written[row["id"]]) for row in rows]
+    return [_run(row) | instructions[row["task_id"]].as_json() | in_short(written[row["id"]]) for row in rows]
 
 
 class AskedOfTask(NamedTuple):
@@ -97,7 +97,7 @@ class AskedOfTask(NamedTuple):
         }
 
 
-def asked_of_tasks(connection: Connection, task_ids: Iterable[int]) -> dict[int, AskedOfTask]:
+def instructions_of_tasks(connection: Connection, task_ids: Iterable[int]) -> dict[int, AskedOfTask]:
     """For a page of runs: many are of one task."""
     ids = sorted(set(task_ids))
     found = dict.fromkeys(ids, AskedOfTask(None, None, None))
@@ -111,7 +111,9 @@ def asked_of_tasks(connection: Connection, task_ids: Iterable[int]) -> dict[int,
     return found
 
 
-def asked_of_runs(connection: Connection, *, org_id: int, run_ids: Iterable[int]) -> dict[int, AskedOfTask]:
+def instructions_of_runs(
+    connection: Connection, *, org_id: int, run_ids: Iterable[int]
+) -> dict[int, AskedOfTask]:
     """By run, of those that are there."""
     ids = sorted(set(run_ids))
     tasks: dict[int, int] = {}
@@ -120,8 +122,8 @@ def asked_of_runs(connection: Connection, *, org_id: int, run_ids: Iterable[int]
             f"SELECT id, task_id FROM runs WHERE org_id = ? AND id IN {in_list(some)}", (org_id, *some)
         )
         tasks |= {row[0]: row[1] for row in rows}
-    asked = asked_of_tasks(connection, tasks.values())
-    return {run_id: asked[task_id] for run_id, task_id in tasks.items()}
+    instructions = instructions_of_tasks(connection, tasks.values())
+    return {run_id: instructions[task_id] for run_id, task_id in tasks.items()}
 
 
 def agent_summaries(

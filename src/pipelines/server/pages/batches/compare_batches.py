@@ -51,8 +51,8 @@ async def compare_batches_page(request: Request, visitor: Reader) -> Response:
             connection, visitor.org_id, agent_id=None, limit=MOST_OFFERED, before_id=None
         ).items
         names = agent_names(connection, (batch.agent_id for batch in newest), org_id=visitor.org_id)
-        told = [(batch, names.get(batch.agent_id, "")) for batch in newest]
-        return [(str(batch.id), f"{batch.id}: {name} v{batch.agent_version}") for batch, name in told]
+        choices = [(batch, names.get(batch.agent_id, "")) for batch in newest]
+        return [(str(batch.id), f"{batch.id}: {name} v{batch.agent_version}") for batch, name in choices]
 
     offered = await platform.database.read(read)
     compared = None

@@ -25,7 +25,7 @@ from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts
 from pipelines.storage.agents.agents import published_agents
 from pipelines.storage.agents.cassettes import cassette_names
 from pipelines.storage.database.connection import Connection
-from pipelines.storage.lists.summaries import AskedOfTask, asked_of_tasks
+from pipelines.storage.lists.summaries import AskedOfTask, instructions_of_tasks
 from pipelines.storage.tasks.datasets import datasets_of_org, is_changeable
 from pipelines.wire.errors import NotFound, OdysseyError
 
@@ -96,14 +96,14 @@ async def _body(request: Request, visitor: Visitor, form: dict[str, str]) -> Jso
         body.pop("dataset_id", None)
         body["task_ids"] = [number_or_text(form["task_id"])]
     elif form["tag"] and isinstance(body.get("dataset_id"), int):
-        wanted = await tasks_with_tag(
+        task_ids = await tasks_with_tag(
             platform_of(request), visitor.org_id, int(form["dataset_id"]), form["tag"]
         )
-        if not wanted:
+        if not task_ids:
             message = f"no task of this dataset has the tag `{form['tag'][:80]}`"
             raise Refused([Problem(path="/tag", message=message)], "the batch")
         del body["dataset_id"]
-        body["task_ids"] = [*wanted]
+        body["task_ids"] = [*task_ids]
     return body
 
 
@@ -158,7 +158,7 @@ async def _only_task(request: Request, visitor: Visitor, form: dict[str, str]) -
 
     def read(connection: Connection) -> AskedOfTask | None:
         is_there = is_changeable(connection, org_id=visitor.org_id, task_id=task_id)
-        return asked_of_tasks(connection, [task_id])[task_id] if is_there else None
+        return instructions_of_tasks(connection, [task_id])[task_id] if is_there else None
 
     return await platform_of(request).database.read(read)
 
@@ -177,7 +177,7 @@ async def _foreseen(
         tags = await tags_of_dataset(platform, visitor.org_id, dataset_id)
         if problems or agent_id is None or repeats is None or repeats > MAX_REPEATS:
             return None, tags
-        wanted = BatchEstimateRequest(
+        estimate_request = BatchEstimateRequest(
             agent_id=agent_id,
             dataset_id=dataset_id,
             tag=form["tag"] if form["tag"] in tags else "",
@@ -185,7 +185,7 @@ async def _foreseen(
             repeats=repeats,
             concurrency=numbers.get("concurrency"),
         )
-        return await estimate_batch(platform, visitor.org_id, wanted), tags
+        return await estimate_batch(platform, visitor.org_id, estimate_request), tags
     except NotFound:
         return None, {}
 
@@ -215,8 +215,8 @@ def _with_chosen(options: Offered, chosen: str) -> Offered:
 
 
 def _tags(tags: dict[str, int], form: dict[str, str]) -> Offered:
-    shown = [(tag, f"{tag[:80]}: {_tasks(number)}") for tag, number in list(tags.items())[:MOST_OFFERED]]
-    return _with_chosen(shown, form["tag"])
+    options = [(tag, f"{tag[:80]}: {_tasks(number)}") for tag, number in list(tags.items())[:MOST_OFFERED]]
+    return _with_chosen(options, form["tag"])
 
 
 def _tasks(number: int) -> str:
