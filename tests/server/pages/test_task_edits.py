@@ -118,6 +118,20 @@ def test_one_task_runs_alone(api: Api, visitor: Signed) -> None:
     assert [run["task_id"] for run in api.runs(batch_id)] == [second]
 
 
+def test_a_batch_goes_on_with_a_task_that_was_removed(api: Api, visitor: Signed) -> None:
+    with played(lambda dispatch: dispatch.until_it_hangs_up()) as agent:
+        agent_id = api.agent(agent.url)["id"]
+        dataset_id, (task_id,) = dataset(api, REFUND_TASK)
+        batch_id = api.batch_of(agent_id, dataset_id)
+        eventually(lambda: api.runs(batch_id)[0]["status"] == "running", "the run was sent")
+        api.post(f"/api/batches/{batch_id}/cancel")
+        eventually(lambda: api.batch(batch_id)["status"] == "cancelled", "the batch is cancelled")
+        visitor.post(f"/tasks/{task_id}/remove")
+        api.post(f"/api/batches/{batch_id}/resume", status=202)
+        eventually(lambda: len(api.runs(batch_id)) == 2, "there is a new attempt")
+        api.post(f"/api/batches/{batch_id}/cancel")
+
+
 def test_a_dataset_is_renamed_and_deleted(api: Api, visitor: Signed) -> None:
     dataset_id, _ = dataset(api)
     assert visitor.post(f"/datasets/{dataset_id}/name", {"name": "<refunds>"}).status_code == 303

@@ -75,7 +75,7 @@ async def put_oracle(task_id: Id, request: Request, platform: Ours, key: Contrib
 
 
 @router.post("/oracle/preview", openapi_extra=json_body(bodies.ORACLE))
-async def post_preview(task_id: Id, request: Request, platform: Ours, key: Viewer) -> Response:
+async def post_preview(task_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
     """What a corrected oracle would do, before it is saved: its lint, and which stored runs would flip.
 
     The newest 200 ended runs of the task are judged by evidence alone. Nothing is stored, no model is asked.

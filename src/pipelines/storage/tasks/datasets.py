@@ -295,9 +295,12 @@ def tasks_to_run(
     return Page([_task_to_run(connection, row) for row in rows.items], rows.last_id)
 
 
-def tasks_to_run_by_id(connection: Connection, *, org_id: int, task_ids: Sequence[int]) -> list[TaskToRun]:
-    """In the order of their ids, without those that are not there."""
-    condition = f"org_id = ? AND {IN_DATASET} AND id IN {in_list(task_ids)}"
+def tasks_to_run_by_id(
+    connection: Connection, *, org_id: int, task_ids: Sequence[int], or_removed: bool = False
+) -> list[TaskToRun]:
+    """In the order of their ids, without those that are not there; with `or_removed` those that were removed
+    from their dataset, too."""
+    condition = f"org_id = ? AND id IN {in_list(task_ids)}" + ("" if or_removed else f" AND {IN_DATASET}")
     rows = connection.execute(
         f"SELECT {_TO_RUN.columns} FROM tasks WHERE {condition} ORDER BY id", (org_id, *task_ids)
     )
