@@ -75,11 +75,11 @@ _Places: TypeAlias = frozenset[tuple[int | None, str | None]]  # row and column 
 
 def _shown(data: bytes, format: Format, naming: ColumnNaming, places: _Places) -> JsonObject:
     rows = sorted({row for row, _ in places if row is not None} | naming.cells.keys())
-    wanted = _Wanted(frozenset(rows[:MOST_WRONG_ROWS]), places, naming)
-    return _table(data, naming, wanted) if format == TABLE else _entries(data, format, naming, wanted)
+    selection = _Selection(frozenset(rows[:MOST_WRONG_ROWS]), places, naming)
+    return _table(data, naming, selection) if format == TABLE else _entries(data, format, naming, selection)
 
 
-class _Wanted(NamedTuple):
+class _Selection(NamedTuple):
     """Which rows are shown besides the first, and which cells are shown whole: those to correct."""
 
     rows: frozenset[int]
@@ -110,7 +110,7 @@ class _Wanted(NamedTuple):
         return is_wrong or name in self.naming.cells.get(number, {})
 
 
-def _table(data: bytes, naming: ColumnNaming, wanted: _Wanted) -> JsonObject:
+def _table(data: bytes, naming: ColumnNaming, selection: _Selection) -> JsonObject:
     """As a spreadsheet shows it, whether or not it names a column of ours."""
     try:
         text = decode(data).text
@@ -122,13 +122,17 @@ def _table(data: bytes, naming: ColumnNaming, wanted: _Wanted) -> JsonObject:
     header = layout.header[:MOST_COLUMNS]
     columns: list[Json] = [_column(name, naming) for name in header]
     rows: list[Json] = []
-    last = max(wanted.rows, default=0)
+    last = max(selection.rows, default=0)
     try:
         for number, cells in enumerate(records_of(layout.text, layout.separator), start=1):
             if len(rows) >= FIRST_ROWS and number > last:
                 break
-            if number > layout.header_row and any(map(str.strip, cells)) and wanted.takes(number, len(rows)):
-                rows.append(wanted.row(number, header, cells))
+            if (
+                number > layout.header_row
+                and any(map(str.strip, cells))
+                and selection.takes(number, len(rows))
+            ):
+                rows.append(selection.row(number, header, cells))
     except Refused:  # a quote that is never closed: told with the other problems
         pass
     return {"columns": columns, "rows": rows}
@@ -141,11 +145,11 @@ def _likely_layout(data: bytes) -> Layout | None:
         return None
 
 
-def _entries(data: bytes, format: Format, naming: ColumnNaming, wanted: _Wanted) -> JsonObject:
+def _entries(data: bytes, format: Format, naming: ColumnNaming, selection: _Selection) -> JsonObject:
     """Objects as rows of one table: a column for every name that one of the shown has."""
     try:
         upload = read_file(data, format, naming)
-        shown = [*_taken(upload.rows, wanted)]
+        shown = [*_taken(upload.rows, selection)]
     except Refused:
         return {"columns": [], "rows": []}
     names: dict[str, str] = {}  # by column: as the first that has it writes it
@@ -161,16 +165,16 @@ def _entries(data: bytes, format: Format, naming: ColumnNaming, wanted: _Wanted)
     for row in shown:
         values = {BY_AXIS[axis].name: cell_text(BY_AXIS[axis], value) for axis, value in row.axes.items()}
         texts = [values.get(column, "") for column in list(names)[:MOST_COLUMNS]]
-        rows.append(wanted.row(row.number, list(names.values())[:MOST_COLUMNS], texts))
+        rows.append(selection.row(row.number, list(names.values())[:MOST_COLUMNS], texts))
     return {"columns": columns, "rows": rows}
 
 
-def _taken(rows: Iterable[Row], wanted: _Wanted) -> Iterator[Row]:
-    last = max(wanted.rows, default=0)
+def _taken(rows: Iterable[Row], selection: _Selection) -> Iterator[Row]:
+    last = max(selection.rows, default=0)
     for at, row in enumerate(rows):
         if at >= FIRST_ROWS and row.number > last:
             return
-        if wanted.takes(row.number, at):
+        if selection.takes(row.number, at):
             yield row
 
 

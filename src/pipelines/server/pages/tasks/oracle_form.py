@@ -57,8 +57,8 @@ async def oracle_page(
 async def check_part(task_id: Id, request: Request, platform: Ours, visitor: Writer) -> Response:
     """The oracle in words, and its lint: a fragment, which htmx asks for while somebody types."""
     typed = await form_texts(request)
-    told = await _told(request, visitor, task_id, typed, most_runs=0)
-    return await part(visitor, "oracle_told.html", **told)
+    checked = await _preview_context(request, visitor, task_id, typed, most_runs=0)
+    return await part(visitor, "oracle_told.html", **checked)
 
 
 @router.post("/tasks/{task_id}/oracle")
@@ -105,7 +105,7 @@ def _counted(done: RejudgedRuns) -> str:
     return said + (" Older runs keep their verdicts." if done.last_id is not None else "")
 
 
-async def _told(
+async def _preview_context(
     request: Request, visitor: Visitor, task_id: int, typed: Mapping[str, str], *, most_runs: int
 ) -> dict[str, Any]:
     platform = platform_of(request)
@@ -136,10 +136,10 @@ async def _page(
     ]
     if run is not None:
         trail = [("Runs", "/runs"), (f"Run {run.id}", f"/runs/{run.id}")]
-    told = (
+    checked = (
         {"in_words": preview.in_words, "findings": preview.warnings, "problems": []}
         if preview is not None
-        else await _told(request, visitor, task.id, typed, most_runs=0)
+        else await _preview_context(request, visitor, task.id, typed, most_runs=0)
     )
     return await page(
         request,
@@ -163,7 +163,7 @@ async def _page(
         is_refused=bool(problems),
         preview=preview,
         shown=shown,
-        **told,
+        **checked,
     )
 
 
