@@ -13,7 +13,7 @@ from pipelines.storage.agents.code import output_of_run
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.trace_rows import counts_of_run, trace_of_run, updates_of_run
 from pipelines.storage.lists.summaries import instructions_of_tasks
-from pipelines.storage.runs.annotations import annotations_of_run
+from pipelines.storage.runs.annotations import annotations_of_run, in_short
 from pipelines.storage.runs.runs import Run
 from pipelines.storage.tasks.datasets import whole_odyssey_seed, world_by_hash
 
@@ -30,7 +30,7 @@ async def read_run(platform: Platform, caller: Caller, run_id: int) -> JsonObjec
             annotations_of_run(connection, run.id),
         )
     )
-    own = run.as_json() | instructions.as_json()
+    own = run.as_json() | instructions.as_json() | in_short(written)
     costs = await costs_of_run(platform, run)
     people: JsonObject = {"review": review, "annotations": [each.as_json() for each in written]}
     return own | {"odyssey_seed": seed, "counts": counts, **people, "costs": costs}

@@ -50,6 +50,10 @@ _ASKED = {
     "user_instruction": told(or_null(TEXT), "its first 500 characters; null where the task is gone"),
     "task_key": told(or_null(TEXT), "what its task is known by over uploads"),
 }
+_WRITTEN = {
+    "labels": told(listed(TEXT), "of the run and of its steps"),
+    "comments": told(WHOLE, "how many people wrote on it"),
+}
 RUN = properties_of(ListedRun)
 _SHORT = {name: RUN[name] for name in RUN if name not in _NOT_LISTED}
 _GIVEN = {
@@ -61,8 +65,7 @@ SCHEMAS: Schemas = {
         {
             **_SHORT,
             **_ASKED,
-            "labels": told(listed(TEXT), "of the run and of its steps"),
-            "comments": told(WHOLE, "how many people wrote on it"),
+            **_WRITTEN,
         },
     ),
     "RunPage": page_of("RunSummary", "runs"),
@@ -71,6 +74,7 @@ SCHEMAS: Schemas = {
         {
             **RUN,
             **_ASKED,
+            **_WRITTEN,
             "odyssey_seed": told(OBJECT, "by its axis names"),
             "counts": ref("CallCounts"),
             "review": told(or_null(ref("Review")), "what people made of it"),
