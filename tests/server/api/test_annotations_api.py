@@ -68,9 +68,9 @@ async def test_runs_are_found_by_label_and_by_whether_somebody_commented(org: Or
     await write(org, labelled, label="odd")
     await write(org, labelled, label="later", step=1)
     await write(org, commented, comment="odd")
-    assert [run["id"] for run in await listed(org, label="odd")] == [labelled.id]
-    assert [run["id"] for run in await listed(org, label="later")] == [labelled.id]
-    assert await listed(org, label="nothing") == []
+    assert [run["id"] for run in await listed(org, run_label="odd")] == [labelled.id]
+    assert [run["id"] for run in await listed(org, run_label="later")] == [labelled.id]
+    assert await listed(org, run_label="nothing") == []
     assert [run["id"] for run in await listed(org, has_comments="true")] == [commented.id]
     without = {run["id"] for run in await listed(org, has_comments="false")}
     assert without == {labelled.id, plain.id}
@@ -82,7 +82,7 @@ async def test_what_is_removed_is_gone(org: Org) -> None:
     path = f"/api/runs/{run.id}/annotations/{label['id']}"
     answered(await org.client.delete(path), 204)
     assert (await org.client.delete(path)).status_code == 404
-    assert await listed(org, label="odd") == []
+    assert await listed(org, run_label="odd") == []
 
 
 async def test_what_cannot_be_written_is_refused_with_its_reason(org: Org) -> None:
@@ -115,4 +115,4 @@ async def test_the_verdict_of_a_run_does_not_change_by_what_is_written(org: Org)
     before = answered(await org.client.get(f"/api/runs/{run.id}"))
     await write(org, run, comment="wrong!")
     after = answered(await org.client.get(f"/api/runs/{run.id}"))
-    assert after | {"annotations": []} == before
+    assert after | {"annotations": [], "comments": 0} == before

@@ -43,13 +43,13 @@ def test_a_run_and_its_steps_get_comments_and_labels(api: Api, visitor: Signed, 
     assert HOSTILE in words(page)
     assert HOSTILE not in page
     assert "1 comment or label" in words(visitor.text(f"/runs/{run_id}/steps/1"))
-    listed = visitor.text("/runs?label=odd+%3Cb%3E")
+    listed = visitor.text("/runs?run_label=odd+%3Cb%3E")
     assert f'href="/runs/{run_id}"' in listed
     assert "1 comment" in words(listed)
     assert f'href="/runs/{run_id}"' in visitor.text("/runs?has_comments=yes")
     assert f'href="/runs/{run_id}"' not in visitor.text("/runs?has_comments=no")
-    assert f'href="/runs/{run_id}"' not in visitor.text("/runs?label=other")
-    assert f'href="/runs/{run_id}"' in visitor.text(f"/batches/{batch}?label=odd+%3Cb%3E")
+    assert f'href="/runs/{run_id}"' not in visitor.text("/runs?run_label=other")
+    assert f'href="/runs/{run_id}"' in visitor.text(f"/batches/{batch}?run_label=odd+%3Cb%3E")
     items = api.get(f"/api/runs/{run_id}/annotations")["items"]
     for item in items:
         visitor.post(f"{path}/{item['id']}/remove")

@@ -141,5 +141,5 @@ def test_the_forms_can_be_used_in_both_schemes_and_widths(api: Api, browser: Bro
         check_page(author, f"/tasks/{task}", "task-with-actions")
         check_page(author, f"/datasets/{dataset}", "dataset-with-actions")
         check_page(author, f"/runs/{run['id']}?s=1", "run-with-comments")
-        check_page(author, "/runs?label=money", "runs-by-label")
+        check_page(author, "/runs?run_label=money", "runs-by-label")
         check_page(author, f"/batches/new?task_id={task}&dataset_id={dataset}", "run-one-task")

@@ -39,7 +39,7 @@ READ_BY_PAGES = (
         "mine",
         "done",
     ),
-    *("scenario", "variation", "label", "has_comments"),
+    *("scenario", "variation", "run_label", "has_comments"),
 )
 READING_PAGES = (
     *("/runs", "/compare/marked", "/compare/batches", "/batches", "/batches/{batch_id}", "/batches/new"),

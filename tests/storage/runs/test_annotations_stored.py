@@ -37,13 +37,13 @@ async def test_labels_are_there_once_and_runs_are_found_by_them(database: Databa
             assert count_runs(connection, asked).number == len(page.items)
             return [int(str(run["id"])) for run in page.items]
 
-        assert found(label="odd") == [first]
-        assert found(label="even") == []
+        assert found(run_label="odd") == [first]
+        assert found(run_label="even") == []
         assert found(has_comments=True) == [second]
         assert found(has_comments=False) == [third, first]
-        assert found(has_comments=False, label="odd") == [first]
-        assert found(words="it", label="odd") == [first]
-        other = RunFilter(org_id=2, label="odd")
+        assert found(has_comments=False, run_label="odd") == [first]
+        assert found(words="it", run_label="odd") == [first]
+        other = RunFilter(org_id=2, run_label="odd")
         assert run_page(connection, other, limit=9, before_id=None).items == []
         written = annotations.annotations_of_runs(connection, [first, second, third])
         assert [annotations.in_short(written[run_id]) for run_id in (first, second, third)] == [

@@ -76,7 +76,7 @@ def _list_runs(server: Server, filters: ListFilters) -> Answer:
     query = {"batch_id": filters.batch, "status": filters.status, "verdict": verdict}
     query |= {"pending_reason": filters.pending_reason, "agent_id": _agent_id(server, filters.agent)}
     query |= {"has_unverified": "true"} if filters.unverified else {}
-    query |= {"label": filters.label} if filters.label is not None else {}
+    query |= {"run_label": filters.label} if filters.label is not None else {}
     query |= {"has_comments": "true"} if filters.commented else {}
     if filters.batch is None:
         found = first_items(server, "/api/runs", filters.limit, **query)

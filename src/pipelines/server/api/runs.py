@@ -105,7 +105,9 @@ async def list_runs(
     ] = None,
     status: RunStatus | None = None,
     mode: Annotated[str | None, Query(max_length=32)] = None,
-    label: Annotated[str | None, Query(max_length=LONGEST_LABEL, description="that it has")] = None,
+    run_label: Annotated[
+        str | None, Query(max_length=LONGEST_LABEL, description="that people wrote on it")
+    ] = None,
     has_comments: Annotated[bool | None, Query(description="somebody wrote a comment on it")] = None,
     needs_review: Annotated[bool | None, Query(description="the verdict is a person's to give")] = None,
     limit: Limit = 50,
@@ -127,7 +129,7 @@ async def list_runs(
         Filter("pending_reason", pending_reason.value if pending_reason is not None else None),
         Filter("status", status.value if status is not None else None),
         Filter("mode", mode),
-        with_label(key.org_id, label),
+        with_label(key.org_id, run_label),
     ]
     page = await read_page(
         platform,

@@ -38,7 +38,7 @@ class RunFilter:
     error_class: str | None = None
     needs_review: bool | None = None
     has_unverified: bool | None = None
-    label: str | None = None
+    run_label: str | None = None  # that people wrote on it
     has_comments: bool | None = None
     words: str = ""  # of what the user asked, in any case and anywhere in it
 
@@ -50,7 +50,7 @@ class RunFilter:
     def by_row(self) -> list[Filter]:
         """What is looked for among those."""
         names = ("status", "verdict", "failure_mode", "pending_reason", "error_class")
-        of_label = with_label(self.org_id, self.label)
+        of_label = with_label(self.org_id, self.run_label)
         return [*(Filter(name, getattr(self, name)) for name in names), of_label]
 
     def by_judgement(self) -> tuple[str, ...]:

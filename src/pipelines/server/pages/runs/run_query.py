@@ -45,7 +45,7 @@ class RunQuery:
 
 def read_run_query(params: Mapping[str, str], org_id: int, **fixed: int) -> RunQuery:
     """`fixed` are ids that the page itself sets, such as the id of its batch."""
-    names = (*IDS, *CHOICES, *SWITCHES, "label", "q")
+    names = (*IDS, *CHOICES, *SWITCHES, "run_label", "q")
     given = {name: params[name].strip() for name in names if params.get(name, "").strip()}
     problems: list[Problem] = []
     ids: dict[str, Any] = {name: read_id(given, name, problems) for name in IDS if name in given}
@@ -62,7 +62,7 @@ def read_run_query(params: Mapping[str, str], org_id: int, **fixed: int) -> RunQ
     filters = RunFilter(
         org_id=org_id,
         words=words[:LONGEST_WORDS],
-        label=given.get("label"),
+        run_label=given.get("run_label"),
         **ids | fixed | chosen | {name: YES_NO.get(value) for name, value in switched.items()},
     )
     return RunQuery(
