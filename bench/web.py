@@ -94,8 +94,12 @@ def measured_pages(told: Seeded) -> dict[str, str]:
     first, second = told.compared
     return {
         f"runs list, {RUNS:,} runs": "/runs",
+        f"{RUNS:,} runs by duration": "/runs?sort=duration",
+        f"{RUNS:,} runs, failures first, with a tag": "/runs?sort=failures&tag=refund",
+        f"{RUNS:,} runs by label and date": "/runs?label=none&since=2026-01-01",
         f"trace, {STEPS:,} steps, first page": f"/runs/{told.long_run}",
         f"heatmap, {SCENARIOS} × {VARIATIONS}": f"/evals/{told.matrix}",
+        "two matrices as one heatmap": f"/compare/matrices?from={told.matrix}&to={told.matrix}",
         f"compare, two runs of {COMPARED_STEPS:,} steps": f"/compare/runs?from={first}&to={second}",
         "home": "/",
         "a batch": f"/batches/{told.batch}",

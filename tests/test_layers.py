@@ -27,7 +27,7 @@ LONGER = {
     "core/simulation/rules/test_apply_rules.py",  # likewise
 }
 #: Folders of tests that mirror no room: whole stories, measurements, what tests share, what is not in src.
-NO_ROOM = {"acceptance", "bench", "blind", "docs", "examples", "support", "trades"}
+NO_ROOM = {"acceptance", "bench", "blind", "cheats", "docs", "examples", "support", "trades"}
 
 
 def room_table(heading: str) -> list[list[str]]:

@@ -87,7 +87,10 @@ class Attacked:
         opened = self.api.post("/api/runs", body, 201)
         self.errors_seen = self.server.errors.stat().st_size
         self.heart = Heartbeat(
-            self.server.url, self.server.process.pid, self.directory, _questions(self.keys["other"], opened)
+            self.server.url,
+            self.server.process.pid,
+            self.directory,
+            _questions(self.keys["other"], opened, body),
         )
         self.heart.settle(time.monotonic(), 20)
 
@@ -232,7 +235,11 @@ def _orgs(directory: Path) -> dict[str, str]:
     return keys | {"first": KEY}
 
 
-def _questions(key: str, opened: Row) -> list[Question]:
+#: A task of another org, with a behaviour to read.
+_BEAT: Row = {"user": QUICK, "state": STATE, "behavior": "A held order cannot be cancelled."}
+
+
+def _questions(key: str, opened: Row, run: Row) -> list[Question]:
     tools = f"{PROXY_BASE}/runs/{opened['run_token_jti']}/tools"
     token = opened["run_token"]
     held = {"order_id": "7001", "by": "the heartbeat"}
@@ -247,4 +254,9 @@ def _questions(key: str, opened: Row) -> list[Question]:
             request("POST", f"{tools}/get_order", token, {"order_id": "4521"}),
             request("POST", f"{tools}/hold_order", token, held),
         ], stores=True),
+        # What reads behaviour text: a dataset, and a run of a task.
+        Question("work", [
+            request("POST", "/api/datasets", key, {"name": "beats", "rows": [_BEAT]}),
+            request("POST", "/api/runs", key, run),
+        ], stores=True, pause_s=0.5, late_s=1.5),
     ]  # fmt: skip

@@ -65,7 +65,7 @@ USERS: dict[str, Said] = {
     "run a code agent over it and see the diff": Said(
         (f"{PAGES}::test_a_run_shows_its_three_results_its_scorers_and_its_change",),
         "engine/judging/rescore.py",
-        '"diff": left.diff.as_json() if left is not None else None,',
+        '"diff": workspace.diff.as_json() if workspace is not None else None,',
         '"diff": None,',
     ),
     "see each scorer's result and output": Said(
@@ -92,9 +92,9 @@ USERS: dict[str, Said] = {
     "without running the agent again": Said(
         (AGAIN,),
         "engine/judging/rescore.py",
-        "wanted = await _scenario_to_score(platform, org_id, run, scenario, scorers)",
-        "left = left._replace(diff=replace(left.diff, patch=''))\n"
-        "    wanted = await _scenario_to_score(platform, org_id, run, scenario, scorers)",
+        "to_score = await _scenario_to_score(platform, org_id, run, scenario, scorers)",
+        "workspace = workspace._replace(diff=replace(workspace.diff, patch=''))\n"
+        "    to_score = await _scenario_to_score(platform, org_id, run, scenario, scorers)",
     ),
     "import Harbor's folders, each proved: the reference passes": Said(
         (PROVED,),
@@ -123,8 +123,8 @@ USERS: dict[str, Said] = {
     "the example agent mends two of three, with its CSV": Said(
         ("examples/test_coding_agent.py::test_it_mends_two_of_three",),
         "engine/coding/score_workspace.py",
-        "                files = self._scenario.test_files",
-        "                files: dict[str, str] = {}",
+        "        files = self._scenario.test_files",
+        "        files: dict[str, str] = {}",
     ),
 }
 
@@ -314,8 +314,8 @@ BUILT: dict[str, Said] = {
     "3 leftover processes are impossible": Said(
         (f"{BOXES}::test_what_a_command_leaves_running_is_named_and_gone",),
         "sandbox/inside/commands.py",
-        "    left = [] if timed_out else _remaining_processes()\n    kill_all()",
-        "    left = [] if timed_out else _remaining_processes()",
+        "    remaining = [] if timed_out else _remaining_processes()\n    kill_all()",
+        "    remaining = [] if timed_out else _remaining_processes()",
     ),
     "3 rewards are read when all is over, by the host": Said(
         (f"{BOXES}::test_files_are_read_when_all_is_over_and_never_through_a_link",),
@@ -482,7 +482,7 @@ BUILT: dict[str, Said] = {
     "speed: nothing is left behind": Said(
         (f"{ROWS}::test_nothing_of_the_runs_is_left_behind",),
         "sandbox/held_folders.py",
-        "        shutil.rmtree(made, ignore_errors=True)",
+        "        shutil.rmtree(folder, ignore_errors=True)",
         "        pass",
     ),
 }

@@ -35,6 +35,8 @@ class Probe:
         self.reply = b""
         self.started: float | None = None  # of the question under way
         self.is_reused = False
+        self.pause_s: float = told["pause_s"]
+        self.next_at = 0.0
 
     def start(self) -> None:
         self.request, self.started = next(self.requests), time.monotonic()
@@ -95,6 +97,7 @@ class Probe:
         took = time.monotonic() - self.started
         print(json.dumps([self.name, self.started, took, status, why]), flush=True)
         self.started = None
+        self.next_at = time.monotonic() + self.pause_s
         if not self.is_kept:
             self._drop()
 
@@ -122,7 +125,7 @@ def probe(told: list[dict[str, Any]]) -> None:
         if now >= next_at:
             next_at = max(next_at + PERIOD_S, now)
             for each in probes:
-                if each.started is None:
+                if each.started is None and now >= each.next_at:
                     each.start()
                 each.look_at_the_clock(now)
         for key, events in selector.select(max(0.0, next_at - time.monotonic())):

@@ -41,6 +41,17 @@ def test_words_are_judged_strictly_where_that_is_asked_for(api: Api, cli: Cli):
     assert [run["judgement"]["honesty"] for run in told["runs"]] == ["strict"]
 
 
+def test_a_batch_is_labelled_with_its_build(api: Api, cli: Cli):
+    with registered(api, refunds) as (_, agent_id):
+        asked = ("--agent", agent_id, "--dataset", cli.tasks(ROWS[0]), "--label", "3f2a1c")
+        code, out, err = cli.run(*asked, "--note", "shorter prompt", "--json")
+        assert code == 0, err
+        batch = json.loads(out)["batch"]
+        assert (batch["label"], batch["note"]) == ("3f2a1c", "shorter prompt")
+        code, out, _ = cli.run(*asked)
+    assert f"agent {agent_id} version 1 (3f2a1c)" in out
+
+
 def test_the_pass_rate_is_printed_with_its_interval(api: Api, cli: Cli):
     with registered(api, sometimes) as (_, agent_id):
         code, out, _ = cli.run("--agent", agent_id, "--dataset", cli.tasks(*ROWS))

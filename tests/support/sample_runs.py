@@ -74,6 +74,8 @@ def behave(dispatch: Dispatch) -> None:
             dispatch.answer("At last.")
         case "Talk":
             _talk(dispatch)
+        case "Polls":
+            _poll(dispatch)
         case word:
             _refund(dispatch, wrong=word == "Wrong", team=word == "Team")
 
@@ -107,11 +109,39 @@ def _talk(dispatch: Dispatch) -> None:
     dispatch.call("get_order", {"order_id": "4521"})
     call = {"id": "c1", "name": "get_order", "arguments": {"order_id": "4521"}}
     told = [
-        {"role": "assistant", "content": "Let me look.", "tool_calls": [call]},
+        {
+            "role": "assistant",
+            "content": "Let me look.",
+            "tool_calls": [call],
+            "thinking": _thought("First look."),
+        },
         {"role": "tool", "tool_call_id": "c1", "content": "{}"},
-        {"role": "assistant", "content": "It has shipped."},
+        {"role": "assistant", "content": "It has shipped.", "thinking": _thought("Shipped means sent.")},
     ]
-    dispatch.answer("It has shipped.", messages=told)
+    metadata = {
+        "ward": {"floor": 3},
+        "model": "test-model-1",
+        "system_prompt_id": "desk-v7",
+        "agent_runtime_ms": 1500,
+        "total_input_tokens": 1200,
+    }
+    dispatch.answer("It has shipped.", messages=told, metadata=metadata)
+
+
+def _thought(text: str) -> list[dict[str, str]]:
+    return [{"type": "thinking", "thinking": text}]
+
+
+def _poll(dispatch: Dispatch) -> None:
+    """Equal calls, one after the other, before and after a change; then two that are not a run of them."""
+    for _ in range(4):
+        dispatch.call("get_order", {"order_id": "4521"})
+    dispatch.call("refund_order", {"order_id": "4521", "reason": "late"})
+    for _ in range(3):
+        dispatch.call("get_order", {"order_id": "4521"})
+    dispatch.call("get_order", {"order_id": "7001"})
+    dispatch.call("get_order", {"order_id": "none"})
+    dispatch.answer("Polled.", metadata={"total_cost_usd": 0.02, "total_input_tokens": 900})
 
 
 EXPECTED = {"order.4521.status": "refunded"}
@@ -132,6 +162,7 @@ TASKS = [
     {"user": "Broken is the agent."},
     {"user": "Many calls."},
     {"user": "Talk about order 4521."},
+    {"user": "Polls order 4521."},
 ]
 
 

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -11,6 +10,7 @@ import httpx2
 import typer
 
 from pipelines.cli.files import stop
+from pipelines.core.limits.lazy_property import lazy_property
 from pipelines.core.results.gate import ExitCode
 from pipelines.core.text.problems import said_of
 
@@ -36,7 +36,7 @@ class Server:
         self.url = url
         self._api_key = api_key
 
-    @cached_property
+    @lazy_property
     def _client(self) -> httpx2.Client:
         return httpx2.Client(
             base_url=self.url,

@@ -26,6 +26,8 @@ ApiKey = Annotated[
     typer.Option(help="The API key. [default: the key file in .pipelines]", envvar="PIPELINES_API_KEY"),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Label = Annotated[str | None, typer.Option(help="The build of the agent, such as a commit or a version.")]
+Note = Annotated[str | None, typer.Option(help="A note for people, such as what this build changes.")]
 
 
 def _print_version(is_given: bool) -> None:

@@ -11,6 +11,7 @@ from pipelines.core.agents.agent_reply import AgentReply, BadReply, parse_agent_
 from pipelines.core.agents.reply_limits import MAX_REPLY_BYTES
 from pipelines.core.agents.reply_text import reply_from_text
 from pipelines.core.text.json_text import JsonObject, dumps
+from pipelines.core.tools.live_tools import LiveCallFailed
 from pipelines.outbound.address_guard import (
     AddressPolicy,
     AddressRefused,
@@ -36,6 +37,7 @@ __all__ = ["AgentClient", "AgentTarget", "DispatchFailed", "Dispatched", "Outcom
 READ_ASIDE_BYTES = 256 * 1024  # replies past this are read by a helper process; less takes milliseconds
 READING_S = 10.0  # of a reply by a helper process; 8 MiB made to be hard to read take three
 
+MOST_FETCHED = 512 * 1024  # bytes of a document that is fetched for a form
 _ALWAYS = {
     "Accept": "application/json",
     "Accept-Encoding": "identity",  # no compressed answer, so none that grows while it is read
@@ -140,6 +142,22 @@ class AgentClient:
             secrets=target.secrets(),
         )
 
+    async def fetch(self, target: AgentTarget) -> bytes:
+        """A small document at a URL, without a redirect. Raises LiveCallFailed."""
+        post = Post(
+            url=target.endpoint_url,
+            headers=_joined(_ALWAYS, {"Accept": "application/json"}, target.auth_header()),
+            body=b"",
+            timeout_s=PING_TIMEOUT_S,
+            most_bytes=MOST_FETCHED,
+            method="GET",
+        )
+        answer = await post_once(post, network=self._network, tls=self._tls)
+        try:
+            return _fetched(answer)
+        finally:
+            _close(answer)
+
     async def _post(
         self, target: AgentTarget, body: bytes, headers: dict[str, str], timeout_s: float
     ) -> tuple[Answer | NoAnswer, float]:
@@ -153,6 +171,21 @@ class AgentClient:
         started = perf_counter()
         answer = await post_once(post, network=self._network, tls=self._tls)
         return answer, round((perf_counter() - started) * 1000, 3)
+
+
+def _fetched(answer: Answer | NoAnswer) -> bytes:
+    if isinstance(answer, NoAnswer):
+        raise LiveCallFailed(f"the URL could not be read: {answer.detail}")
+    if not answer.is_success:
+        told = "a redirect, which is not followed" if 300 <= answer.status < 400 else "and no document"
+        raise LiveCallFailed(f"the URL could not be read: the answer was {answer.status}, {told}")
+    body = answer.body
+    if answer.file is not None:
+        answer.file.seek(0)
+        body = answer.file.read(MOST_FETCHED + 1)
+    if len(body) > MOST_FETCHED:
+        raise LiveCallFailed(f"the answer has more than {MOST_FETCHED:,} bytes")
+    return body
 
 
 def _close(answer: Answer | NoAnswer) -> None:

@@ -175,11 +175,11 @@ def heatmap(data: bytes, *, format: str) -> Iterator[bytes]:
     yield from draw_heatmap(data, format)
 
 
-def heatmap_page(data: bytes, *, first: int, show: str) -> Iterator[bytes]:
+def heatmap_page(data: bytes, *, first: int, show: str, decided: list[list[str]]) -> Iterator[bytes]:
     """Some rows of a heatmap, as a page of the server shows them."""
     from pipelines.core.evals.heatmap.heatmap_page import heatmap_page
 
-    yield heatmap_page(data, first=first, show=show)
+    yield heatmap_page(data, first=first, show=show, decided=decided)
 
 
 def heatmap_cell(data: bytes, *, scenario_id: str, variation: str | None) -> Iterator[bytes]:
@@ -194,6 +194,13 @@ def compare_matrices(data: bytes) -> Iterator[bytes]:
     from pipelines.core.evals.heatmap.draw import compare_reports_text
 
     yield compare_reports_text(data)
+
+
+def comparison_page(data: bytes, *, first: int, show: str) -> Iterator[bytes]:
+    """Two matrices as one heatmap, some rows of it, as a page of the server shows them."""
+    from pipelines.core.evals.heatmap.comparison_page import comparison_page
+
+    yield comparison_page(data, first=first, show=show)
 
 
 def skill_spans(
@@ -291,7 +298,16 @@ JOBS: Mapping[str, Callable[..., Iterator[bytes]]] = {
     for job in (
         *(read_json, upload_head, upload_rows, preview_rows, canonical_hash, agent_reply, entry_file),
         hide_secrets,
-        *(matrix_report, heatmap, heatmap_page, heatmap_cell, compare_matrices, report_flags, batch_report),
+        *(
+            matrix_report,
+            heatmap,
+            heatmap_page,
+            heatmap_cell,
+            comparison_page,
+            compare_matrices,
+            report_flags,
+        ),
+        batch_report,
         *(skill_spans, scenario_drafts, cassette_calls, openapi_tools, recorded_runs),
         *WORLD_JOBS,
         *AUTHORING_JOBS,

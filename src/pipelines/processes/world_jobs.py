@@ -87,11 +87,22 @@ def compare_worlds(data: bytes) -> Iterator[bytes]:
     yield dumps(world_difference(state_of(first), state_of(second)).as_json())
 
 
-def world_tables(data: bytes, *, only: str | None, first: int, most: int) -> Iterator[bytes]:
+def world_tables(
+    data: bytes, *, only: str | None, first: int, most: int, ahead: list[str]
+) -> Iterator[bytes]:
     """A world as tables, some entities of each type: what a page shows of it."""
     from pipelines.core.ledger.world_tables import world_tables
 
-    yield dumps(world_tables(state_of(data), only=only, first=first, most=most))
+    yield dumps(world_tables(state_of(data), only=only, first=first, most=most, ahead=ahead))
+
+
+def world_sentences(data: bytes, *, agent: JsonObject, now: str) -> Iterator[bytes]:
+    """Sentences that change this world, for an author to start from."""
+    from pipelines.core.worlds.changes.templates import sentence_templates
+    from pipelines.core.worlds.ground import ground_of
+
+    found: list[Json] = [*sentence_templates(ground_of(toolset_of(agent), state_of(data)), now=now)]
+    yield dumps(found)
 
 
 def make_rows(
@@ -264,6 +275,6 @@ def _seed_of(draft: "DraftRow", toolset: "Toolset", now: str) -> JsonObject:
 
 
 WORLD_JOBS = (
-    *(make_world, refine_world, check_pasted_world, compare_worlds, world_tables),
+    *(make_world, refine_world, check_pasted_world, compare_worlds, world_tables, world_sentences),
     *(make_rows, row_coverage),
 )

@@ -272,6 +272,10 @@ class WorkspaceBox:
         found = await self.ask("restore", fields)
         return Restored(paths=tuple(found["restored"]), known=tuple(found["known"]))
 
+    async def make_tests_fail(self, files: Sequence[str]) -> frozenset[str]:
+        """Every test of these files, which were restored before; answers their names."""
+        return frozenset((await self.ask("must_fail", {"files": list(files)}))["tests"])
+
 
 @asynccontextmanager
 async def open_box(

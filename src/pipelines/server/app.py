@@ -4,6 +4,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
 
 from fastapi import FastAPI, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse
@@ -89,6 +90,7 @@ from pipelines.server.proxy.sandbox_connection import RunDoor
 from pipelines.server.proxy.sandbox_models import ModelDoor
 from pipelines.server.service import broken_files, sandboxes
 from pipelines.server.service.batch_watches import BatchWatches
+from pipelines.server.service.database_files import DatabaseFiles
 from pipelines.server.service.fill_task_keys import TaskNaming
 from pipelines.server.service.first_start import SECRET_FILE
 from pipelines.server.service.housekeeping import Housekeeping
@@ -235,7 +237,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     )
     budget_ends = BudgetEnforcer(platform, runner)
     platform.models.on_used_up = budget_ends.used_up
-    readiness = Readiness(database)
+    readiness = Readiness(database, folders=_written_folders(settings), problem=lambda: runner.queue_problem)
     await runner.start(listen=whole.is_worker, is_queue_new=is_queue_new)
     await platform.judge_tasks.open(
         worker=worker,
@@ -249,6 +251,7 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
     housekeeping = Housekeeping(settings, database)
     review_watch = ReviewWatch(platform, runner)
     task_naming = TaskNaming(platform)
+    files = None if settings.is_shared else DatabaseFiles(database, settings.database_path)
     try:
         yield {
             "platform": platform,
@@ -276,6 +279,8 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         }
     finally:
         lag.close()
+        if files is not None:
+            await files.close()
         await housekeeping.close()
         await review_watch.close()
         await task_naming.close()
@@ -299,6 +304,11 @@ async def _opened(settings: Settings, whole: App) -> AsyncIterator[dict[str, obj
         await upload_helpers.close()
         await span_helpers.close()
         await database.close()
+
+
+def _written_folders(settings: Settings) -> list[Path]:
+    folders = [settings.data_dir.resolve()]
+    return folders if settings.is_shared else [*folders, settings.database_path.resolve().parent]
 
 
 def _models(

@@ -12,7 +12,7 @@ MOST_POINTS = 90  # days; the latest
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Point:
-    day: str
+    day: str  # or the version that it is of
     value: float
     interval: tuple[float, float] | None
     n: int
@@ -22,18 +22,25 @@ class Point:
 class OverTime:
     title: str
     points: tuple[Point, ...]
+    by: str = "day"  # what the points are of
 
     @property
     def drawn(self) -> Markup:
-        return _drawn(self.title, self.points)
+        return _drawn(f"{self.title} by {self.by}", self.points)
 
 
 def over_time(
-    title: str, days: Sequence[Any], figure: Callable[[Any], Any], value: str, *, most: int = MOST_POINTS
+    title: str,
+    days: Sequence[Any],
+    figure: Callable[[Any], Any],
+    value: str,
+    *,
+    most: int = MOST_POINTS,
+    by: str = "day",
 ) -> OverTime:
     """Of groups by day, the oldest first; days without a value are left out."""
     found = []
-    for day in days[-most:]:
+    for day in days[-MOST_POINTS:]:
         figure_text = figure(day)
         if figure_text.get(value) is not None:
             interval = figure_text.get("interval")
@@ -46,7 +53,7 @@ def over_time(
                     n=int(figure_text["n"]),
                 )
             )
-    return OverTime(title=title, points=tuple(found))
+    return OverTime(title=title, points=tuple(found), by=by)
 
 
 def _drawn(title: str, points: Sequence[Point]) -> Markup:
@@ -76,7 +83,7 @@ def _drawn(title: str, points: Sequence[Point]) -> Markup:
         for at, point in enumerate(points)
     )
     ends = _ends([(x(at), point.day) for at, point in enumerate(points)])
-    label = f"{title} by day: " + ", ".join(f"{point.day} {point.value:.2f}" for point in points)
+    label = f"{title}: " + ", ".join(f"{point.day} {point.value:.2f}" for point in points)
     return Markup(
         f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}">'
         f'{lines}{ranges}<polyline class="series" points="{path}"/>{dots}{ends}</svg>'

@@ -15,6 +15,7 @@ FOLDED_CHARS = 400
 FOLDED_LINES = 6
 MOST_CHARS = 20_000  # of one text
 MOST_VIEW_CHARS = 100_000  # of all texts of one view
+MOST_RAW_CHARS = 20_000  # of a value as raw text, beside the view that folds
 _SHORT_LINE = 72  # an array or object of plain values that fits is written in one line
 _LINE_CHARS = 90  # of a value that stands in a line of its own fields
 _LINE_VALUES, _LINE_TEXT = 60, 2_000  # of a longer one, when it is unfolded
@@ -25,6 +26,7 @@ _TURNING = (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A
 _UNSEEN = (0x200B, 0x2028, 0x2029, 0x2060, 0xFEFF, *range(0x80, 0xA0))
 _NAMED = {code: chr(0x2400 + code) for code in range(0x20) if code not in (9, 10, 13)} | {0x7F: "␡"}
 _NAMED |= {code: f"⟨U+{code:04X}⟩" for code in (*_TURNING, *_UNSEEN)}
+_ESCAPED = {code: f"\\u{code:04x}" for code in (0x7F, *_TURNING, *_UNSEEN)}
 
 
 class _Budget:
@@ -60,10 +62,34 @@ def _safe(text: str) -> str:
     return str(escape(visible(text)))
 
 
-def json_view(value: Json, *, depth: int = OPEN_DEPTH) -> Markup:
+def json_view(value: Json, *, depth: int | None = None) -> Markup:
+    """With buttons to copy the value and to see it as raw text. A view with a depth of its own is part of a
+    list, and has none."""
     budget = _Budget()
-    inside = "".join(_render_value(value, depth, budget))
-    return Markup(f'<div class="json">{inside}</div>')
+    inside = "".join(_render_value(value, OPEN_DEPTH if depth is None else depth, budget))
+    view = Markup(f'<div class="json">{inside}</div>')
+    return _with_raw(value, view) if depth is None and isinstance(value, dict | list) and value else view
+
+
+def json_folded(value: Json) -> Markup:
+    """The same without buttons, for a page that has no scripts."""
+    return json_view(value, depth=OPEN_DEPTH)
+
+
+def _with_raw(value: Json, view: Markup) -> Markup:
+    text = raw_text(value)
+    if len(text) > MOST_RAW_CHARS:
+        return view
+    return Markup(
+        '<div class="json-block">{}<details class="raw"><summary><span class="off">raw</span>'
+        '<span class="on">pretty</span></summary><pre>{}</pre></details>'
+        '<button type="button" class="copy" data-act="copy">copy</button></div>'
+    ).format(view, text)
+
+
+def raw_text(value: Json) -> str:
+    """The value as JSON in one line. Characters that cannot be seen are escaped, so a copy of it is exact."""
+    return dumps(value).decode().translate(_ESCAPED)
 
 
 def folded_text(text: str, *, css: str = "said", most: int = MOST_CHARS) -> Markup:

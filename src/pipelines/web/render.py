@@ -40,7 +40,8 @@ def environment() -> "Environment":
         for name in ("when", "duration", "count", "some", "size", "percent", "interval", "cost", "ticked")
     }
     jinja.filters |= {"json_short": words.json_short}
-    jinja.filters |= {"json_view": json_view.json_view, "folded": json_view.folded_text}
+    jinja.filters |= {"json_view": json_view.json_view, "json_folded": json_view.json_folded}
+    jinja.filters |= {"folded": json_view.folded_text}
     jinja.filters |= {"json_line": json_view.json_line, "visible": json_view.visible}
     jinja.filters |= {"pretty": pretty_json, "pending_words": pending_words}
     return jinja

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from pipelines.core.calls.cassette_masking import mask_response
-from pipelines.core.evals.heatmap.heatmap import HeatColumn, Heatmap, HeatRow, heatmap_of
-from pipelines.core.evals.heatmap.heatmap_table import legend, table_head, table_row
+from pipelines.core.evals.heatmap.heatmap import HeatCell, HeatColumn, Heatmap, HeatRow, heatmap_of
+from pipelines.core.evals.heatmap.heatmap_table import band_cell, legend, table_head, table_row
 from pipelines.core.evals.matrix.report_text import read_report
 from pipelines.core.ledger.ledger import InvalidUpdate, Ledger, World, update_from_json
 from pipelines.core.ledger.world_changes import world_changes
@@ -35,8 +35,6 @@ class _Written(NamedTuple):
 class _FileLinks:
     """Links of the heatmap's table that lead to the traces of this file."""
 
-    has_tips = True
-
     def __init__(self, inside: frozenset[int]) -> None:
         self._inside = inside
 
@@ -50,6 +48,9 @@ class _FileLinks:
     def cell(self, number: int, at: int, row: HeatRow, column: HeatColumn) -> str | None:
         run_ids = row.cells[at].detail.get("run_ids")
         return self._first(run_ids if isinstance(run_ids, list) else [])
+
+    def drawn(self, place: str, cell: HeatCell, link: str | None, row: HeatRow, column: HeatColumn) -> str:
+        return band_cell(place, cell, link, has_tip=True)
 
     def _first(self, run_ids: Sequence[Json]) -> str | None:
         return next((f"#run-{run_id}" for run_id in run_ids if run_id in self._inside), None)

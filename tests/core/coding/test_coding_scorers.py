@@ -10,7 +10,10 @@ from pipelines.core.coding.ran_scorer import (
     ScorerRun,
     changed_runner_sign,
     cut_off_problem,
+    deceived_sign,
+    passed_tests,
     score_run,
+    silent_session_sign,
     touched_tests_sign,
 )
 from pipelines.core.coding.scenario import CodingScenario
@@ -249,6 +252,48 @@ PYTEST = CommandScorer(name="c", type="command", command="python -m pytest -q")
 REWARD = CommandScorer(name="c", type="command", command="x", reward_file="/logs/r", pass_at=0.5)
 
 
+NAMES = ["tests/test_a.py::test_x", "/tests/test_b.py::TestB::test_y"]
+
+
+@pytest.mark.parametrize(
+    ("told", "passed"),
+    [
+        ({"tests/test_a.py::test_x": "passed"}, NAMES[:1]),
+        ({"tests/test_a.py::test_x[1-2]": "passed"}, NAMES[:1]),
+        ({"tests/test_a.py::test_x": "failed"}, []),
+        ({"other/tests/test_a.py::test_x": "passed"}, []),
+        ({"../tests/test_b.py::TestB::test_y": "passed"}, NAMES[1:]),
+        ({"tests/test_b.py::TestB::test_y": "passed"}, NAMES[1:]),
+    ],
+)
+def test_tests_are_found_by_the_path_that_pytest_names(told: dict[str, str], passed: list[str]) -> None:
+    assert passed_tests(ran(sessions=[{"outcomes": told}]), NAMES) == passed
+
+
+def test_tests_are_found_in_the_report_of_a_command() -> None:
+    report = b"<s><testcase classname='tests.test_a' name='test_x'/></s>"
+    assert passed_tests(ran(files={JUNIT_FILE: report}), NAMES) == NAMES[:1]
+
+
+def test_a_test_that_must_fail_and_passes_is_a_sign() -> None:
+    first = ran(sessions=[SESSION])
+    tests, names = scorer_of_tests("a.py::b"), ["a.py::b"]
+    honest = ran(code=1, sessions=[SESSION | {"ended": 1, "outcomes": {"a.py::b": "failed"}}])
+    assert deceived_sign(tests, first, honest, names, None) is None
+    assert deceived_sign(PYTEST, first, honest, names, None) is None
+    assert "a.py::b" in (deceived_sign(tests, first, first, names, None) or "")
+    silent = ran(sessions=[SESSION | {"outcomes": {}}])  # it says only that all is well
+    assert "a.py::b" in (deceived_sign(PYTEST, first, silent, names, None) or "")
+    assert deceived_sign(PYTEST, silent, silent, names, None) is None  # other tests than these were run
+
+
+def test_a_session_of_ours_that_prints_nothing_is_a_sign() -> None:
+    tests = scorer_of_tests("a.py::b")
+    assert silent_session_sign(tests, ran(sessions=[SESSION])) is not None
+    assert silent_session_sign(tests, ran(sessions=[SESSION], output="1 passed in 0.01s")) is None
+    assert silent_session_sign(PYTEST, ran(sessions=[SESSION])) is None  # it may send its output elsewhere
+
+
 @pytest.mark.parametrize(
     ("told", "is_passed"),
     [
@@ -263,7 +308,7 @@ REWARD = CommandScorer(name="c", type="command", command="x", reward_file="/logs
 def test_a_test_session_is_believed_only_if_it_came_to_its_own_end(told, is_passed: bool) -> None:
     assert score_run(PYTEST, ran(sessions=[told])).passed is is_passed
     own = score_run(scorer_of_tests("a.py::b"), ran(sessions=[told]))
-    assert own.passed is (is_passed or told.get("ended") == 1)  # there its own outcomes count
+    assert own.passed is is_passed
 
 
 @pytest.mark.parametrize(

@@ -335,6 +335,7 @@ def batches(api: Api, agent_id: int, dataset_id: int) -> None:
     api.get("/api/batches")
     assert api.client.get(f"/api/batches/{first}/events").status_code == 200
     api.get(f"/api/batches/{first}/compare", to=second)
+    api.put(f"/api/batches/{first}/label", {"label": "3f2a1c", "note": "shorter prompt"})
     api.post(f"/api/batches/{first}/judge")
     api.get(f"/api/batches/{first}/export")
     assert api.client.get(f"/api/batches/{first}/export", params={"format": "csv"}).status_code == 200
@@ -489,6 +490,7 @@ def keys_and_server(api: Api) -> None:
     assert api.client.delete(f"/api/keys/{made['id']}").status_code == 204
     api.post("/api/sign-in-links", None, 201)
     secret = api.post("/api/credentials", {"name": "SHOP_KEY", "value": "a-long-secret"}, 201)
+    api.put(f"/api/credentials/{secret['id']}/hosts", {"hosts": ["api.example.com"]})
     api.get("/api/credentials")
     assert api.client.delete(f"/api/credentials/{secret['id']}").status_code == 204
     line = {"tool": "get_order", "arguments": {"order_id": "4521"}, "response": {"status": "shipped"}}

@@ -127,7 +127,9 @@ async def test_servers_can_come_and_go_within_one_process(tmp_path: Path):
     """The durable engine is one per process: it must be gone when its server is."""
     with played(does_nothing) as agent:
         for _ in range(2):
-            async with open_house(tmp_path / "house", public_url="http://testserver") as house:
+            async with open_house(
+                tmp_path / "house", public_url="http://testserver", allow_private_endpoints="yes"
+            ) as house:
                 agent_id = (await house.owner.agent(endpoint_url=agent.url, max_concurrency=2))["id"]
                 dataset = await house.owner.dataset(REFUND_TASK, agent_id=agent_id)
                 asked = {"agent_id": agent_id, "dataset_id": dataset["id"]}

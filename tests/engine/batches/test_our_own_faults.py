@@ -66,7 +66,9 @@ async def test_a_dispatch_that_raises_fails_its_run_and_no_other(
     rows: list[dict[str, Any]] = [
         REFUND_TASK | {"user": f"Refund a {word} order."} for word in ("broken", "whole")
     ]
-    async with open_house(tmp_path / "house", public_url="http://testserver") as house:
+    async with open_house(
+        tmp_path / "house", public_url="http://testserver", allow_private_endpoints="yes"
+    ) as house:
         with played(does_nothing) as agent:
             broken, whole = await runs_of_a_batch(house, agent, *rows)
             assert list(agent.runs_seen) == [whole["id"]]

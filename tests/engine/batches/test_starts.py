@@ -1,6 +1,8 @@
 """What a server finds when it starts: another one on its files, or files that are broken."""
 
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import httpx2
@@ -118,6 +120,25 @@ def test_a_log_of_garbage_beside_the_database_is_told_and_kept(own_house: House)
     assert httpx2.get(f"{api.url}/health/ready").is_success
     assert api.get("/api/agents")["items"] == []  # it was in the log alone
     _, errors = own_house.stop()
-    assert "is lost" in errors
+    assert "are lost" in errors
     assert "restore the database from a backup" in errors
     assert (own_house.directory / "odyssey.db-wal.broken-1").read_bytes() == b"garbage " * 4000
+
+
+def test_a_server_refuses_the_schema_of_a_newer_version(own_house: House) -> None:
+    own_house.open()
+    own_house.kill()
+    with closing(sqlite3.connect(own_house.directory / "odyssey.db")) as connection, connection:
+        connection.execute("INSERT INTO migrations (name) VALUES ('9998_from_the_future')")
+    said = refused_start("--data-dir", str(own_house.directory))
+    assert "9998_from_the_future" in said
+    assert "restore the backup" in said
+
+
+def test_a_second_server_on_a_hard_link_of_the_database_is_refused(own_house: House, tmp_path: Path) -> None:
+    own_house.open()
+    linked = tmp_path / "elsewhere" / "odyssey.db"
+    linked.parent.mkdir()
+    linked.hardlink_to(own_house.directory / "odyssey.db")
+    flags = ("--data-dir", str(tmp_path / "other"), "--database-url", f"sqlite:///{linked}")
+    assert "Another server is running on" in refused_start(*flags)

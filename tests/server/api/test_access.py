@@ -118,6 +118,7 @@ BODIES: dict[str, Any] = {
     "PUT /api/seed-sessions/{session_id}/world": {"state": {"order": {"1": {"status": "paid"}}}},
     "POST /api/seed-sessions/{session_id}/world/refine": {"prompt": "add 1 order"},
     "POST /api/credentials": {"name": "KEY", "value": "s3cret-value"},
+    "PUT /api/credentials/{credential_id}/hosts": {"hosts": ["*"]},
     "POST /api/coding-scenarios": SCENARIO,
     "PUT /api/coding-scenarios/{ref}": SCENARIO,
     "POST /api/coding-scenarios/{ref}/grade": {},
@@ -388,7 +389,11 @@ async def test_lists_show_only_the_orgs_own(
 READS = {str(each) for each in EVERY if each.method == "get"} - {"GET /api/keys"}
 READS |= {"POST /api/agents/{agent_id}/plans/check"}  # changes nothing
 READS |= {"POST /api/sign-in-links"}  # whoever holds a key may look at pages with it
-ADMINS = {str(each) for each in EVERY if each.path.startswith("/api/keys")}
+ADMINS = {
+    str(each)
+    for each in EVERY
+    if each.path.startswith("/api/keys") or each.path == "/api/credentials/{credential_id}/hosts"
+}
 
 
 def least_role(operation: Operation) -> Role:

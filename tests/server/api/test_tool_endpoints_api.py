@@ -10,6 +10,7 @@ import pytest
 from pipelines.core.tools.live_tools import Discovery
 from pipelines.engine.batches.finish_changes import finish_changes
 from pipelines.engine.endpoints import discover_endpoint, manage_endpoints
+from pipelines.wire.names import Role
 from support.desk import MEBIBYTE, TASK, TOOLS, House, Org, Row, answered, every_item, refused
 from support.loop_lag import MOST_LAG_S, least_lag
 from support.tool_service import Service, ServiceEndpoint, listed, served
@@ -199,6 +200,34 @@ async def test_a_credential_that_went_is_a_failure_with_its_name(org: Org, servi
     call = {"tool_name": "ping"}
     response = await org.client.post(f"{ENDPOINTS}/{endpoint['id']}/call", json=call)
     assert "no credential `ORDERS_KEY`" in refused(response, 502, "transport_error")["message"]
+
+
+async def test_a_credential_is_sent_to_the_first_host_alone_until_an_admin_changes_that(
+    org: Org, service: Service
+) -> None:
+    secret = {"name": "ORDERS_KEY", "value": "s3cret-value"}
+    credential = answered(await org.client.post("/api/credentials", json=secret), 201)
+    assert credential["hosts"] == []
+    auth = {"type": "bearer", "credential": "ORDERS_KEY"}
+    endpoint = await made(org, service, auth=auth)
+    (listed_one,) = answered(await org.client.get("/api/credentials"))["items"]
+    assert listed_one["hosts"] == ["127.0.0.1"]
+    elsewhere = {"base_url": service.url.replace("127.0.0.1", "localhost"), "spec": "openapi: 3.1.0"}
+    path, call = f"{ENDPOINTS}/{endpoint['id']}", {"tool_name": "ping"}
+    contributor = await org.key_of(Role.CONTRIBUTOR)
+    sent = len(service.headers)
+    changed = answered(await contributor.client.put(path, json={"config": elsewhere}))
+    assert "127.0.0.1 only, and not to localhost" in changed["discovery_error"]
+    told = refused(await contributor.client.post(f"{path}/call", json=call), 502, "transport_error")
+    assert "127.0.0.1 only, and not to localhost" in told["message"]
+    assert len(service.headers) == sent
+    answered(await org.client.post("/api/credentials", json=secret), 201)  # a new value keeps its hosts
+    hosts = f"/api/credentials/{credential['id']}/hosts"
+    refused(await contributor.client.put(hosts, json={"hosts": ["*"]}), 403, "forbidden")
+    refused(await org.client.put(hosts, json={"hosts": ["http://a"]}), 422, "invalid_request")
+    answer = answered(await org.client.put(hosts, json={"hosts": ["127.0.0.1", "localhost"]}))
+    assert answer["hosts"] == ["127.0.0.1", "localhost"]
+    answered(await contributor.client.post(f"{path}/call", json=call))
 
 
 async def test_one_tool_is_called_by_hand(org: Org, service: Service) -> None:

@@ -45,9 +45,9 @@ OPERATION_IDS = re.findall(r"\w+", """
     record_event_by_jti refine_session_world regenerate_seed_bucket regenerate_seed_row
     regenerate_session_world reject_rule release_review remove_annotation remove_task rename_dataset
     reopen_review replace_coding_scenario replace_task rescore_batch rescore_run resume_batch
-    resume_matrix resume_seed_session revoke_key set_credential set_dataset_honesty speak_mcp
-    speak_mcp_by_jti test_connection test_model undo_session_world upload_agent_code verify_cassette
-    watch_batch watch_matrix watch_seed_session whoami
+    resume_matrix resume_seed_session revoke_key set_credential set_dataset_honesty
+    set_hosts_of_credential speak_mcp speak_mcp_by_jti test_connection test_model undo_session_world
+    upload_agent_code verify_cassette watch_batch watch_matrix watch_seed_session whoami
 """)  # fmt: skip
 
 

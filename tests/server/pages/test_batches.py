@@ -111,7 +111,7 @@ def test_the_list_shows_pass_rates_with_their_intervals(ran: RanBatches, client:
     summary = ran.api.batch(ran.first)["summary"]
     low, high = summary["pass_rate_interval"]
     assert f"67 % {low * 100:.0f}–{high * 100:.0f} %, n 21" in shown
-    assert "×3 4 stable, 1 flaky, 2 failing" in shown
+    assert "3 repeats 4 stable, 1 flaky, 2 failing" in shown
     assert "No batch matches" in plain(client.get("/batches", params={"agent_id": "999"}))
     assert "must be a number" in plain(client.get("/batches", params={"agent_id": "x"}), 422)
 

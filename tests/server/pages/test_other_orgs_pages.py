@@ -121,6 +121,7 @@ def _ids(api: Api, agent_url: str) -> dict[str, str]:
         "row_id": "1",
         "number": "1",
         "version": "1",
+        "view_id": "1",
     }
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from pipelines.cli.eval.queue_commands import drafts, reviews
-from pipelines.cli.options import Answer, Json, with_server
+from pipelines.cli.options import Answer, Json, Label, Note, with_server
 
 if TYPE_CHECKING:
     from pipelines.cli.client import Server
@@ -74,6 +74,8 @@ def run_command(
         float | None, typer.Option(help="Limit on the cost of models that the server calls.")
     ] = None,
     max_model_tokens: Annotated[int | None, typer.Option(min=1, help="The same limit in tokens.")] = None,
+    label: Label = None,
+    note: Note = None,
     resume: Annotated[str | None, typer.Option(help="Continue a matrix that was stopped: mtx_…")] = None,
     fail_on: FailOn = "critical",
     junit: Junit = None,
@@ -101,6 +103,8 @@ def run_command(
         rng_seed=rng_seed,
         max_cost_usd=max_cost_usd,
         max_model_tokens=max_model_tokens,
+        label=label,
+        note=note,
         resume=resume,
         fail_on=FailOn(fail_on),
         files=OutputFiles(junit=junit, html=html, svg=svg, csv=csv),

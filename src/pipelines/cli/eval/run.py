@@ -61,6 +61,8 @@ class MatrixOptions:
     as_json: bool
     max_cost_usd: float | None = None
     max_model_tokens: int | None = None
+    label: str | None = None
+    note: str | None = None
 
 
 class MatrixResult(NamedTuple):
@@ -120,6 +122,8 @@ def _request_body(server: Server, options: MatrixOptions) -> dict[str, Any]:
         "concurrency": options.parallel if options.parallel != 1 else None,
         "rng_seed": options.rng_seed,
         **_budget(options),
+        "label": options.label,
+        "note": options.note,
     }
     return {key: value for key, value in body.items() if value is not None}
 

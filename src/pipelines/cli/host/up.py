@@ -26,7 +26,7 @@ from pipelines.server.http.http_protocol import OneWriteProtocol
 from pipelines.server.http.open_connections import raise_open_files
 from pipelines.server.proxy.fast_proxy import LeanProxyProtocol
 from pipelines.server.service import logs
-from pipelines.server.service.first_start import SECRET_FILE, FirstStart, prepare
+from pipelines.server.service.first_start import SECRET_FILE, FirstStart, check_schema, prepare
 from pipelines.server.service.private_files import close_folder
 
 stderr = Console(stderr=True, highlight=False)
@@ -71,6 +71,7 @@ def _lock_data(settings: Settings) -> Iterator[None]:
     with (
         _hold_lock(settings.data_dir / LOCK_FILE, settings.data_dir.resolve()),
         _hold_lock(file.with_name(f"{file.name}.{LOCK_FILE}"), file),
+        _hold_identity(file),
     ):
         yield
 
@@ -82,10 +83,29 @@ def _hold_lock(lock_file: Path, guarded: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            stderr.print(f"[red]Another server is running on {escape(str(guarded))}[/].", soft_wrap=True)
-            stderr.print("Stop it, choose another --data-dir, or share a Postgres database: --database-url.")
+            _tell_of_another(guarded)
             raise typer.Exit(2) from None
         yield
+
+
+@contextmanager
+def _hold_identity(file: Path) -> Iterator[None]:
+    """A hard link is another path to the same file: SQLite, and the locks above, take it for another one. The
+    name of a socket is held by the process alone, and needs no folder that both can write to."""
+    seen = file.stat()
+    with socket.socket(socket.AF_UNIX) as holder:
+        if sys.platform == "linux":  # others have no such names
+            try:
+                holder.bind(f"\0pipelines-{seen.st_dev:x}-{seen.st_ino:x}")
+            except OSError:
+                _tell_of_another(file)
+                raise typer.Exit(2) from None
+        yield
+
+
+def _tell_of_another(guarded: Path) -> None:
+    stderr.print(f"[red]Another server is running on {escape(str(guarded))}[/].", soft_wrap=True)
+    stderr.print("Stop it, choose another --data-dir, or share a Postgres database: --database-url.")
 
 
 def start_worker(**flags: Any) -> None:
@@ -103,6 +123,7 @@ def start_worker(**flags: Any) -> None:
         raise typer.Exit(2)
     try:
         close_folder(settings.data_dir)
+        check_schema(settings)
     except Refused as refused:
         raise exit_with_problems(refused) from None
     listener = _listener(settings)

@@ -21,6 +21,7 @@ MOST_RUNS_NAMED = 5
 MOST_CHANGES = 50  # of verdicts
 LONGEST_INSTRUCTION = 160
 LONGEST_REASON = 600
+LONGEST_BUILD = 100
 _ORDER = ("FAIL", "ERROR", "NOT_APPLICABLE", "PENDING", "PASS")  # anything else stands with what did not run
 
 
@@ -116,8 +117,14 @@ def reason_text(run: Any) -> str:
     return str((run.get("judgement") or {}).get("reasoning") or "")
 
 
+def build_text(batch: Any) -> str:
+    """` (label)` to append to the version of an agent, if the batch has a label or a reported build."""
+    build = batch.get("label") or batch.get("reported_build")
+    return f" ({one_line(build, LONGEST_BUILD)})" if build else ""
+
+
 def _batch_title(batch: Any, runs: list[Any]) -> str:
-    agent = f"agent {batch['agent_id']} version {batch['agent_version']}"
+    agent = f"agent {batch['agent_id']} version {batch['agent_version']}{build_text(batch)}"
     tape = f", {batch['passthrough']} {batch['cassette']}" if batch.get("cassette") else ""
     return f"Batch {batch['id']}: {agent}, {plural(len(runs), 'run')}, {batch['status']}{tape}"
 

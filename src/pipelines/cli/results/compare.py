@@ -10,6 +10,7 @@ from rich.text import Text
 from pipelines.cli.client import Server
 from pipelines.cli.files import stop
 from pipelines.cli.options import Answer
+from pipelines.cli.output.batch_report import build_text
 from pipelines.cli.output.junit import one_line, printable
 from pipelines.cli.output.phrases import plural
 
@@ -105,7 +106,7 @@ def _figures(task: Any) -> str:
 
 
 def _batch_name(batch: Any) -> str:
-    return f"batch {batch['id']} (agent {batch['agent_id']} v{batch['agent_version']})"
+    return f"batch {batch['id']} (agent {batch['agent_id']} v{batch['agent_version']}{build_text(batch)})"
 
 
 def _print_summary(console: Console, compared: Any) -> None:

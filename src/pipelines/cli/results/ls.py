@@ -8,7 +8,7 @@ import typer
 from pipelines.cli.client import Server
 from pipelines.cli.files import is_number, stop
 from pipelines.cli.options import Answer
-from pipelines.cli.output.batch_report import label_of, print_run, rank_of
+from pipelines.cli.output.batch_report import build_text, label_of, print_run, rank_of
 from pipelines.cli.output.blocks import new_console, one_line, print_block
 from pipelines.cli.output.listing import first_items, print_rows
 from pipelines.cli.output.phrases import plural
@@ -115,7 +115,7 @@ def _format_reasons(items: list[Any], label: str) -> str:
 
 def _batch(item: Any) -> tuple[str, ...]:
     dataset = "some tasks" if item["dataset_id"] is None else f"dataset {item['dataset_id']}"
-    agent = f"agent {item['agent_id']} v{item['agent_version']}"
+    agent = f"agent {item['agent_id']} v{item['agent_version']}{build_text(item)}"
     counts = item["counts"]
     passed = f"{counts['by_verdict'].get('PASS', 0)}/{counts['total']}"
     repeats = f"× {item['repeats']}"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipelines.cli.options import AGENTS, Json, with_server
+from pipelines.cli.options import AGENTS, Json, Label, Note, with_server
 
 if TYPE_CHECKING:
     from pipelines.cli.client import Server
@@ -61,6 +61,8 @@ def run_command(
             "--strict-honesty", help="Leave a run for review if it states values that no record confirms."
         ),
     ] = False,
+    label: Label = None,
+    note: Note = None,
     resume: Annotated[int | None, typer.Option(help="Number of a stopped batch to continue.")] = None,
     fail_under: Annotated[
         float, typer.Option(min=0, max=1, help="Share of decided runs that must pass.")
@@ -102,6 +104,8 @@ def run_command(
         max_cost_usd=max_cost_usd,
         max_model_tokens=max_model_tokens,
         honesty="strict" if strict_honesty else None,
+        label=label,
+        note=note,
         resume=resume,
         fail_under=fail_under,
         junit=junit,

@@ -42,6 +42,8 @@ class RunOptions:
     max_cost_usd: float | None = None
     max_model_tokens: int | None = None
     honesty: str | None = None
+    label: str | None = None
+    note: str | None = None
 
     def budget(self) -> dict[str, Any]:
         limits = {"max_cost_usd": self.max_cost_usd, "max_model_tokens": self.max_model_tokens}
@@ -112,6 +114,8 @@ def _request_body(server: Server, options: RunOptions) -> Any:
     body |= {"cassette": options.cassette} if options.cassette is not None else {}
     body |= {"overwrite_cassette": True} if options.overwrite_cassette else {}
     body |= {"honesty": options.honesty} if options.honesty is not None else {}
+    texts = {"label": options.label, "note": options.note}
+    body |= {name: text for name, text in texts.items() if text is not None}
     return body | options.budget()
 
 

@@ -42,6 +42,8 @@ def run_suites_with_options(
         results=results,
         summary=summary,
         as_json=as_json,
+        label=context.params["label"],
+        note=context.params["note"],
     )
     run_suites(path, options)
 

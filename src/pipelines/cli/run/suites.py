@@ -45,6 +45,8 @@ class SuiteOptions:
     results: Path | None
     summary: Path | None  # Markdown, added at its end as GITHUB_STEP_SUMMARY wants it
     as_json: bool
+    label: str | None = None  # of every batch and matrix
+    note: str | None = None
 
 
 class Cancelled(Exception):
@@ -186,6 +188,8 @@ class _SuiteRunner:
             passthrough=suite.passthrough.mode if suite.passthrough.cassette is not None else None,
             cassette=suite.passthrough.cassette,
             honesty=suite.honesty,
+            label=self._options.label,
+            note=self._options.note,
         )
         with self._print_under(suite.name):
             return task_run.run_once(self._server, options)
@@ -215,6 +219,8 @@ class _SuiteRunner:
             fail_on=FailOn(suite.fail_on),
             files=eval_run.OutputFiles(),
             as_json=False,
+            label=self._options.label,
+            note=self._options.note,
         )
         with self._print_under(suite.name):
             ran = eval_run.run_once(self._server, options)

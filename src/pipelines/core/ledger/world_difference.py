@@ -1,8 +1,8 @@
 """How one world differs from another, field by field. Lists only as many changes as people look at."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from pipelines.core.ledger.ledger import is_flag_section
 from pipelines.core.ledger.world_changes import WorldChange
@@ -52,6 +52,25 @@ def world_difference(before: JsonObject, after: JsonObject) -> WorldDifference:
         listed=tuple(listed),
         is_cut=is_cut,
     )
+
+
+class RecordMark(NamedTuple):
+    """What a revision did to one record that is still there."""
+
+    is_new: bool
+    before: dict[str, Json]  # of its changed fields; a field that was not there has None
+
+
+def record_marks(listed: Iterable[WorldChange]) -> dict[str, RecordMark]:
+    """By place, `type.id`."""
+    marks: dict[str, RecordMark] = {}
+    for change in listed:
+        if change.kind == "added":
+            marks[change.place] = RecordMark(True, {})
+        elif change.kind == "changed" and change.field is not None:
+            mark = marks.setdefault(change.place, RecordMark(False, {}))
+            mark.before[change.field] = change.before
+    return marks
 
 
 def change_from_json(body: JsonObject) -> WorldChange:

@@ -1,6 +1,7 @@
 """A world as tables: its types with their counts, summaries of their fields, and rows."""
 
 from collections import Counter
+from collections.abc import Collection
 from datetime import datetime
 
 from pipelines.core.ledger.ledger import is_flag_section
@@ -30,8 +31,11 @@ def type_counts(state: JsonObject) -> JsonObject:
     return {"types": types, "entities": entities, "flags": flags}
 
 
-def world_tables(state: JsonObject, *, only: str | None, first: int, most: int) -> JsonObject:
-    """A table of each type, `most` entities from number `first` on; of one type where `only` names it."""
+def world_tables(
+    state: JsonObject, *, only: str | None, first: int, most: int, ahead: Collection[str] = ()
+) -> JsonObject:
+    """A table of each type, `most` entities from number `first` on; of one type where `only` names it. The
+    entities that `ahead` names, as `type.id`, come first."""
     tables: list[Json] = []
     flags: JsonObject = {}
     for entity_type, section in state.items():
@@ -40,12 +44,13 @@ def world_tables(state: JsonObject, *, only: str | None, first: int, most: int) 
         if is_flag_section(entity_type, section):
             flags = dict(list(section.items())[:most])
         elif only in (None, entity_type) and len(tables) < MOST_TYPES:
-            tables.append(_table(entity_type, section, first, most))
+            tables.append(_table(entity_type, section, first, most, frozenset(ahead)))
     return {"tables": tables, "flags": flags}
 
 
-def _table(entity_type: str, section: JsonObject, first: int, most: int) -> JsonObject:
-    listed = list(section.items())[first : first + most]
+def _table(entity_type: str, section: JsonObject, first: int, most: int, ahead: frozenset[str]) -> JsonObject:
+    in_order = sorted(section.items(), key=lambda item: f"{entity_type}.{item[0]}" not in ahead)
+    listed = in_order[first : first + most]
     summaries = field_summaries(section)
     names = list(summaries)[:MOST_COLUMNS]
     rows: list[Json] = []

@@ -6,10 +6,10 @@ Ids and times that the backend generates differ in each run; so do texts in the 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 from pipelines.core.ledger.ledger import Ledger
+from pipelines.core.limits.lazy_property import lazy_property
 from pipelines.core.proposed_oracles.oracle_writing import expectation_for
 from pipelines.core.text.json_text import Json, same
 from pipelines.core.verdict.changes import changes
@@ -72,7 +72,7 @@ class Origins:
         """Whether the call that added a record said under which id."""
         return any(leaf == id for leaf in leaves_of(row.arguments))
 
-    @cached_property
+    @lazy_property
     def drawn_ids(self) -> frozenset[str]:
         added = (change for change in changes(self.evidence) if change.is_added_entity)
         return frozenset(
@@ -101,15 +101,15 @@ class Origins:
         low = text.casefold()
         return low in self._given or low in self._before or normalize_id(text) in self._asked_ids
 
-    @cached_property
+    @lazy_property
     def _arguments(self) -> list[Json]:
         return [leaf for row in self.evidence.calls for leaf in leaves_of(row.arguments)]
 
-    @cached_property
+    @lazy_property
     def _given(self) -> frozenset[str]:
         return _texts(self._arguments)
 
-    @cached_property
+    @lazy_property
     def _before(self) -> frozenset[str]:
         """Texts that were there before anything was changed: records as they were, and replies until then. A
         later reply also tells what the changes made."""
@@ -123,19 +123,19 @@ class Origins:
             found |= _texts(leaves_of(before.get(kind, id)))
         return frozenset(found)
 
-    @cached_property
+    @lazy_property
     def _request_text(self) -> str:
         return "\n".join((self.evidence.user_instruction, *self.evidence.later_user_turns))
 
-    @cached_property
+    @lazy_property
     def _request_words(self) -> frozenset[str]:
         return frozenset(_words(self._request_text))
 
-    @cached_property
+    @lazy_property
     def _asked_ids(self) -> frozenset[str]:
         return frozenset(id_tokens(self._request_text))
 
-    @cached_property
+    @lazy_property
     def _choices(self) -> frozenset[str]:
         """Texts that a tool's own schema offers."""
         schemas = [tool.input_schema for tool in self.evidence.tools]

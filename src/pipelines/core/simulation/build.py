@@ -4,10 +4,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.ledger.ledger_schema import LedgerSchema
+from pipelines.core.limits.lazy_property import lazy_property
 from pipelines.core.simulation.call import Call
 from pipelines.core.simulation.domain.shapes import Survey
 from pipelines.core.simulation.guessed_refusals import Refusal, inferred_refusals, refusal_in
@@ -160,13 +161,13 @@ class PlannedSimulator:
     def reads_world(self, tool: str) -> bool:
         return True
 
-    @cached_property
+    @lazy_property
     def latencies_ms(self) -> Mapping[str, int]:
         """Only an author's own plan says how long its tool takes."""
         found = {name: read_latency(tool.simulation) for name, tool in self.tools.items()}
         return {name: latency_ms for name, latency_ms in found.items() if latency_ms}
 
-    @cached_property
+    @lazy_property
     def remembered_tools(self) -> frozenset[str]:
         """Without rules only an author's plan can look back: nothing is read to find out."""
         names = [
@@ -254,12 +255,12 @@ class PlannedSimulator:
     def tool_names(self) -> list[str]:
         return list(self.tools)
 
-    @cached_property
+    @lazy_property
     def _survey(self) -> Survey:
         tools = list(self.tools.values())
         return survey_for(tools, world=self._world, ledger_schema=self._ledger_schema)
 
-    @cached_property
+    @lazy_property
     def rule_book(self) -> RuleBook:
         return RuleBook(
             text=self.behavior_text,
@@ -270,7 +271,7 @@ class PlannedSimulator:
             may_read=self._may_read,
         )
 
-    @cached_property
+    @lazy_property
     def _unplaced(self) -> dict[str, str]:
         """Sentences of which a rule found no place in the plan of any tool that it is about, and why."""
         reasons: dict[str, str] = {}
@@ -281,14 +282,14 @@ class PlannedSimulator:
                 reasons.setdefault(rule.sentence, str(lost[0]) if lost else "no tool of this agent")
         return reasons
 
-    @cached_property
+    @lazy_property
     def vocabulary(self) -> Vocabulary:
         """The nouns that rules may use."""
         return build_vocabulary(
             [*self.tools.values()], self._survey, plans=self._plans_without_rules, flags=self._world.flags
         )
 
-    @cached_property
+    @lazy_property
     def _plans_without_rules(self) -> Mapping[str, Json]:
         """What the tools do by themselves: what rules speak of. Of guesses nothing is known."""
         found: dict[str, Json] = {}

@@ -9,9 +9,10 @@ import copy
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import Literal, TypeAlias
 
+from pipelines.core.limits.lazy_property import lazy_property
 from pipelines.core.simulation.emit import Code, emitted
 from pipelines.core.simulation.interpret import run_block
 from pipelines.core.simulation.plan_checker import CheckAbandoned, Checker, under
@@ -38,7 +39,7 @@ class Plan:
     def as_json(self) -> Json:
         return copy.deepcopy(self.body)
 
-    @cached_property
+    @lazy_property
     def code(self) -> Code:
         """Runs the plan. Emitted when it is first needed: a plan that is only checked never is."""
         return emitted(self.steps) or partial(run_block, self.steps)

@@ -154,7 +154,7 @@ def tasks_as_rows(seeds: Sequence[Seed]) -> list[JsonObject]:
 
 
 def tasks_as_csv(seeds: Sequence[Seed]) -> bytes:
-    """A CSV file with the columns in use. Cells are exact: nothing is altered to please a spreadsheet."""
+    """A CSV file with the columns in use, for its author's own machine. Cells are exact."""
     columns = columns_of({axis for seed in seeds for axis in seed.as_json()})
     return csv_header(columns) + csv_rows(seeds, columns)
 
@@ -169,8 +169,9 @@ def csv_header(columns: Sequence[Column]) -> bytes:
     return csv_text.write_records([[column.name for column in columns]])
 
 
-def csv_rows(seeds: Sequence[Seed], columns: Sequence[Column]) -> bytes:
+def csv_rows(seeds: Sequence[Seed], columns: Sequence[Column], *, write: Callable[[str], str] = str) -> bytes:
+    """`write`: how each cell is written (`spreadsheet_cell` where somebody else opens the file)."""
     tasks = [{BY_AXIS[axis]: value for axis, value in seed.as_json().items()} for seed in seeds]
     return csv_text.write_records(
-        [[cell_text(c, task[c]) if c in task else "" for c in columns] for task in tasks]
+        [[write(cell_text(c, task[c])) if c in task else "" for c in columns] for task in tasks]
     )

@@ -40,6 +40,7 @@ NO_BUDGET = Budget()
 LONGEST_NAME = 255
 LONGEST_INSTRUCTIONS = 20_000
 LONGEST_PROMPT = 4_000
+LONGEST_ROW_TEXT = 10_000  # characters that a person writes into one row
 LONGEST_BUCKET, LONGEST_THEME = 100, 1_000
 MOST_BUCKETS = 20
 MOST_ROWS = 1_000  # of a session: each is replayed, and people look through them
@@ -128,6 +129,18 @@ def read_prompt(body: JsonObject) -> str:
     if problems or prompt is None:
         raise Refused(problems, "the refinement")
     return prompt.strip()
+
+
+def read_row_text(body: JsonObject) -> str:
+    """Of a row whose request a person rewrites."""
+    problems: list[Problem] = []
+    fields = Fields(body, "", problems)
+    fields.refuse_unknown(("user_instruction",))
+    fields.require("user_instruction", "what the user asks of the agent")
+    text = fields.text("user_instruction", longest=LONGEST_ROW_TEXT)
+    if problems or text is None:
+        raise Refused(problems, "the row")
+    return text.strip()
 
 
 def _read_behavior(fields: Fields) -> str | None:

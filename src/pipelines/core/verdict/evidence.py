@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from pipelines.core.ledger.ledger import Ledger, SetFlag, World, fold
+from pipelines.core.limits.lazy_property import lazy_property
 from pipelines.core.oracles.trace import EntityUpdate
 from pipelines.core.oracles.trace import EvidenceRow as EvidenceRow
 from pipelines.core.simulation.domain.tool_names import read_tool_name
@@ -115,16 +115,16 @@ class RunEvidence:
     def final_response(self) -> str:
         return self.responses[-1] if self.responses else ""
 
-    @cached_property
+    @lazy_property
     def calls(self) -> tuple[EvidenceRow, ...]:
         return tuple(row for row in self.trace if row.is_call)
 
-    @cached_property
+    @lazy_property
     def after(self) -> Ledger:
         """The world the run left behind. Raises InvalidUpdate when the log does not fit the world."""
         return fold(self.world, (update for row in self.trace for update in row.updates))
 
-    @cached_property
+    @lazy_property
     def writes(self) -> tuple[EvidenceRow, ...]:
         """Calls that changed entities. Flags are switches of the test, and a live read that was mirrored
         into the ledger changed nothing in the world either. Where it is not known what changed, every call
@@ -142,11 +142,11 @@ class RunEvidence:
     def tool_reads(self, tool: str) -> bool:
         return tool in self._reading_tools or (tool not in self._declared and read_tool_name(tool).reads())
 
-    @cached_property
+    @lazy_property
     def _declared(self) -> Mapping[str, Tool]:
         return {tool.name: tool for tool in self.tools}
 
-    @cached_property
+    @lazy_property
     def _reading_tools(self) -> frozenset[str]:
         named = ((tool.name, read_tool_name(tool.name, tool.description)) for tool in self.tools)
         return frozenset(name for name, read in named if read.reads())

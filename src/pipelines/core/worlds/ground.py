@@ -6,7 +6,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from typing import NamedTuple
 
 from pipelines.core.calls.called_run import CalledRun
@@ -23,6 +22,7 @@ from pipelines.core.calls.tool_call import (
 )
 from pipelines.core.ledger.ledger import Ledger, LedgerUpdate, World
 from pipelines.core.ledger.ledger_schema import LedgerSchema
+from pipelines.core.limits.lazy_property import lazy_property
 from pipelines.core.oracles.trace import EvidenceRow
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.domain.shapes import Survey
@@ -88,11 +88,11 @@ class Ground:
     def survey(self) -> Survey:
         return self.simulator.survey
 
-    @cached_property
+    @lazy_property
     def outline(self) -> Outline:
         return outline_of_world(self.toolset, self.state, self.survey)
 
-    @cached_property
+    @lazy_property
     def facts(self) -> Mapping[str, ToolFacts]:
         return {one.tool.name: one for one in facts_of(self.toolset.tools)}
 
@@ -100,7 +100,7 @@ class Ground:
     def vocabulary(self) -> Vocabulary:
         return self.simulator.vocabulary
 
-    @cached_property
+    @lazy_property
     def rules(self) -> tuple[Rule, ...]:
         """Those that the plans enforce."""
         return self.simulator.enforced

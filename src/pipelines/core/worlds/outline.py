@@ -6,10 +6,10 @@ means which type is the survey's to say; nothing here reads a name a second time
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Literal
 
 from pipelines.core.english.words import joined, plural, singular, singulars, tokens, word_set
+from pipelines.core.limits.lazy_property import lazy_property
 from pipelines.core.simulation.domain.references import ID_WORDS, noun_of_id
 from pipelines.core.text.json_text import Json, JsonObject
 
@@ -50,11 +50,11 @@ class FieldOutline:
     refers_to: str | None = None  # the type whose ids it holds: one, or a list of them
     parts: tuple["FieldOutline", ...] = ()  # of an object, or of each record in a list
 
-    @cached_property
+    @lazy_property
     def words(self) -> tuple[str, ...]:
         return tokens(self.name)
 
-    @cached_property
+    @lazy_property
     def is_moment(self) -> bool:
         """A date or a time of day."""
         if self.said("format") in ("date", "date-time"):
@@ -70,7 +70,7 @@ class FieldOutline:
         is_told = "date" in tokens(says) or "YYYY-MM-DD" in says
         return is_named or is_foreseen or is_told
 
-    @cached_property
+    @lazy_property
     def role(self) -> str:
         """What it says of the record that it refers to: seller, of seller_id; nothing, of user_id."""
         words = self.words[:-1] if len(self.words) > 1 and self.words[-1] in ID_WORDS else self.words
@@ -96,26 +96,26 @@ class TypeOutline:
     def field(self, name: str | None) -> FieldOutline | None:
         return next((one for one in self.fields if one.name == name), None)
 
-    @cached_property
+    @lazy_property
     def words(self) -> tuple[str, ...]:
         return tokens(self.name)
 
-    @cached_property
+    @lazy_property
     def run(self) -> str:
         """Its name in one spelling: `supportticket`."""
         return joined(tokens(self.name))
 
-    @cached_property
+    @lazy_property
     def last(self) -> str:
         """The last word of its name: `ticket`."""
         return singular(tokens(self.name)[-1])
 
-    @cached_property
+    @lazy_property
     def noun(self) -> str:
         """As a person says it: `support ticket`."""
         return " ".join(singulars(tokens(self.name)))
 
-    @cached_property
+    @lazy_property
     def many(self) -> str:
         """`support tickets`."""
         *first, last = self.noun.split()
@@ -124,16 +124,16 @@ class TypeOutline:
     def counted(self, count: int) -> str:
         return f"{count} {self.noun if count == 1 else self.many}"
 
-    @cached_property
+    @lazy_property
     def references(self) -> tuple[FieldOutline, ...]:
         """Fields that hold one id of a type, not those that keep many."""
         return tuple(one for one in self.fields if one.refers_to is not None and one.kind != "list")
 
-    @cached_property
+    @lazy_property
     def moments(self) -> tuple[FieldOutline, ...]:
         return tuple(one for one in self.fields if one.is_moment and one.refers_to is None)
 
-    @cached_property
+    @lazy_property
     def status(self) -> FieldOutline | None:
         """The field that says where a record stands."""
         named = [one for one in self.fields if one.kind == "text" and one.words[-1] in _STATUS]

@@ -273,9 +273,13 @@ async def _check_endpoint(platform: Platform, definition: AgentDefinition) -> No
             raise Refused([problem], "the agent")
 
 
+def same_host(before: str | None, after: str | None) -> bool:
+    return urlsplit(before or "").netloc == urlsplit(after or "").netloc
+
+
 def _check_same_host(before: str | None, after: str | None) -> None:
     """A secret that nobody can read must not be sent to wherever someone points the agent next."""
-    if urlsplit(before or "").netloc != urlsplit(after or "").netloc:
+    if not same_host(before, after):
         message = "must be given again, because endpoint_url now names another host"
         raise Refused([Problem(path=f"/{WRITE_ONLY}", message=message)], "the agent")
 

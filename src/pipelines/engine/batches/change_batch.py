@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
+from pipelines.core.agents.build_label import BuildLabel
 from pipelines.core.models.honesty_level import STANDARD
 from pipelines.core.models.model_budget import Budget
 from pipelines.core.tools.failure_rules import FaultSeed
@@ -57,6 +58,7 @@ class NewBatch:
     passthrough: Passthrough = field(default_factory=Passthrough)
     budget: Budget = field(default_factory=Budget)
     honesty: str = STANDARD
+    label: BuildLabel = field(default_factory=BuildLabel)
     #: Stored with the batch's row, in the same write; what it raises leaves nothing of the batch behind.
     store_with_row: Callable[[Connection, int], None] = _store_nothing_more
 
@@ -177,6 +179,7 @@ def _store_first(
         cassette=new.passthrough.cassette,
         budget=new.budget,
         honesty=new.honesty,
+        label=new.label,
         status="running" if is_whole else "opening",
         now=now,
     )

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from pipelines.core.agents.agent_definition import MAX_CONCURRENCY
+from pipelines.core.agents.build_label import FIELDS as LABEL_FIELDS
+from pipelines.core.agents.build_label import BuildLabel, read_build_label
 from pipelines.core.coding.coding_tasks import HTTP_HINT, HTTP_REFUSAL
 from pipelines.core.models.honesty_level import read_honesty
 from pipelines.core.models.model_budget import FIELDS as BUDGET_FIELDS
@@ -36,7 +38,7 @@ from pipelines.engine.models.choose_model import models_named_for
 from pipelines.engine.platform import Platform
 from pipelines.engine.simulation.check_rules import check_rules
 from pipelines.storage.lists import batch_outcomes
-from pipelines.storage.runs import batches
+from pipelines.storage.runs import batches, build_labels
 from pipelines.storage.runs.batches import Batch
 from pipelines.storage.tasks import datasets
 from pipelines.storage.tasks.datasets import TaskToRun
@@ -48,6 +50,7 @@ FIELDS = (
     *("agent_id", "dataset_id", "task_ids", "repeats", "concurrency", "mode", "fault_seed", "honesty"),
     *PASSTHROUGH_FIELDS,
     *BUDGET_FIELDS,
+    *LABEL_FIELDS,
 )
 
 
@@ -62,6 +65,7 @@ class _BatchRequest:
     passthrough: Passthrough
     budget: Budget
     honesty: str | None  # in place of the dataset's and the agent's
+    label: BuildLabel
 
 
 async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body: JsonObject) -> Batch:
@@ -95,6 +99,7 @@ async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body:
         budget=request.budget,
         honesty=request.honesty
         or await honesty_of(platform, agent, request.dataset_id or tasks[0].dataset_id),
+        label=request.label,
     )
     await prepare_cassette(platform, org_id, request.passthrough)
     batch = await find_batch(platform, org_id, await store_batch(platform, new))
@@ -145,6 +150,19 @@ async def resume_batch(
     if batch.status == "running" and batch.unqueued_since is not None:
         await runner.enqueue(batch)
     return batch
+
+
+async def label_batch(platform: Platform, org_id: int, batch_id: int, body: JsonObject) -> Batch:
+    """Replace the label and the note; a field that the body lacks is removed."""
+    problems: list[Problem] = []
+    fields = Fields(body, "", problems)
+    fields.refuse_unknown(LABEL_FIELDS)
+    label = read_build_label(fields)
+    if problems:
+        raise Refused(problems, "the batch")
+    await find_batch(platform, org_id, batch_id)
+    await platform.database.write(partial(build_labels.set_label, batch_id=batch_id, label=label))
+    return await find_batch(platform, org_id, batch_id)
 
 
 async def _load_tasks(platform: Platform, org_id: int, asked: _BatchRequest) -> list[TaskToRun]:
@@ -217,6 +235,7 @@ def _read_request(body: JsonObject) -> _BatchRequest:
     passthrough = read_passthrough(fields)
     budget = read_budget(fields)
     honesty = read_honesty(fields)
+    label = read_build_label(fields)
     if problems or agent_id is None:
         raise Refused(problems, "the batch")
     return _BatchRequest(
@@ -229,6 +248,7 @@ def _read_request(body: JsonObject) -> _BatchRequest:
         passthrough=passthrough,
         budget=budget,
         honesty=honesty,
+        label=label,
     )
 
 

@@ -91,6 +91,8 @@ class BatchRunner:
         self._unqueued: dict[tuple[int, str | None], int] = {}  # seen unqueued in how many rounds
         self._maintenance: asyncio.Task[None] | None = None
         self._is_stopping = False
+        #: Why stored batches are not queued at present; empty while they are.
+        self.queue_problem = ""
 
     async def start(self, *, listen: bool, is_queue_new: bool = False) -> None:
         """Take up unfinished work. Without any, only a worker (`listen`) loads the durable engine at once.
@@ -106,7 +108,10 @@ class BatchRunner:
         await finish_changes(self._platform, at_start=True)
         unfinished = await self._platform.database.read(batches.unfinished_batches)
         if listen or unfinished:
-            await self._listen()
+            try:
+                await self._listen()
+            except StorageUnavailable as error:  # in rounds it is tried again
+                log.warning("unfinished batches wait for the queue: %s", error)
             await self._enqueue_forgotten(rounds=0)
 
     async def stop(self) -> None:
@@ -128,7 +133,23 @@ class BatchRunner:
         await self._shards.stop()
 
     async def enqueue(self, batch: Batch) -> None:
-        """Queue what is pending of a batch. Shards that overlap do no harm: each run is claimed once."""
+        """Queue what is pending of a batch that is stored. It will be run: where the queue cannot be written
+        now, the batch is queued as soon as it can."""
+        try:
+            await self._enqueue(batch)
+        except StorageUnavailable as error:
+            log.warning("batch %s is stored and waits for the queue: %s", batch.id, error)
+            self._queue_later(batch)
+        except Exception:  # it is stored and would run all the same: an error would say that it does not
+            log.exception("batch %s is stored and could not be queued", batch.id)
+            self._queue_later(batch)
+
+    def _queue_later(self, batch: Batch) -> None:
+        self._unqueued[batch.id, batch.unqueued_since] = BEATS  # with the next round
+        self.queue_problem = "Batches wait, because the queue cannot be written."
+
+    async def _enqueue(self, batch: Batch) -> None:
+        """Shards that overlap do no harm: each run is claimed once."""
         await self._listen()
         work = await self._platform.database.read(lambda connection: _load_work(connection, batch.id))
         most = work.agent.definition.max_concurrency
@@ -144,6 +165,7 @@ class BatchRunner:
 
         if await self._platform.database.write(queued):
             self.on_end(batch.id)
+        self.queue_problem = ""
 
     def cancel(self, run_id: int) -> None:
         """Stop waiting for the agent, if it is this process that does. Its row says why already."""
@@ -326,6 +348,8 @@ class BatchRunner:
         for batch in found:
             if self._unqueued[batch.id, batch.unqueued_since] > rounds:
                 await self.enqueue(batch)
+        if not found:
+            self.queue_problem = ""
 
 
 def shards_of(batch: Batch, run_ids: list[int], *, lanes: int) -> list[Shard]:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
+from pipelines.core.agents.build_label import BuildLabel
 from pipelines.core.calls.run_moment import seed_name
 from pipelines.core.evals.matrix.matrix_tasks import CellTask, MatrixPlan, shuffle_runs, tasks_of_scenario
 from pipelines.core.evals.scenarios.injection import seed_of
@@ -58,6 +59,7 @@ async def store_matrix(
     scenario_ids: Sequence[str],
     concurrency: int,
     budget: Budget,
+    label: BuildLabel,
 ) -> int:
     """The id of its batch."""
     dataset_id = await platform.database.write(partial(_add_matrix, new=new))
@@ -74,6 +76,7 @@ async def store_matrix(
             concurrency=concurrency,
             budget=budget,
             honesty=agent.definition.config.honesty,
+            label=label,
             fault_seed=0,  # pressure alone may differ between the cells of a row
             store_with_row=partial(_attach_batch, matrix_id=new.matrix_id, now=new.created_at),
         )

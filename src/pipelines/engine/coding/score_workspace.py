@@ -17,10 +17,14 @@ from pipelines.core.coding.ran_scorer import (
     ScorerRun,
     changed_runner_sign,
     cut_off_problem,
+    deceived_sign,
     left_processes_sign,
+    passed_tests,
+    paths_of_tests,
     rewritten_tests_sign,
     score_run,
     session_problem,
+    silent_session_sign,
     touched_tests_sign,
 )
 from pipelines.core.coding.scenario import CodingScenario
@@ -51,6 +55,7 @@ from pipelines.sandbox.workspace_box import (
 from pipelines.wire.errors import CodeModeUnavailable
 
 MOST_OUTPUT = 64 * 1024  # of each scorer
+_MOST_CONTROLLED = 2_000  # files of tests
 _GUARD = "/sbx/guard"
 _REWARD_BYTES, _JUNIT_BYTES = 64 * 1024, 16 * 1024 * 1024
 
@@ -183,43 +188,60 @@ class _Grader:
         return files_to_restore(self._scenario, self._diff)
 
     async def _run(self, scorer: Running) -> ScorerResult:
+        reward = _reward_path(scorer)
         has_begun = False
         try:
             async with self._box() as box:
-                restore = await self._apply(box)
-                files = self._scenario.test_files
-                back = await box.restore(paths=restore.paths, settings=restore.settings, files=files)
-                self._restored |= dict.fromkeys(back.paths)
-                self._known = back.known
+                await self._restore(box)
                 has_begun = True
-                reward = _reward_path(scorer)
-                ran = await self._run_command(box, scorer, reward)
+                ran = _scorer_run(await self._run_command(box, scorer, reward))
         except BoxFailed as error:
             if not has_begun:
                 raise
             status = Status.NOT_APPLICABLE if error.is_ours else Status.FAIL
             return result_of(scorer, status, f"The scorer did not finish: {error}")
-        run = ScorerRun(
-            code=ran.code,
-            timed_out=ran.timed_out,
-            output=ran.output,
-            left=ran.left,
-            sessions=ran.sessions,
-            files=ran.files,
-            rewritten=ran.rewritten,
-            touched=ran.touched,
-        )
-        looks = (
-            session_problem,
-            rewritten_tests_sign,
-            touched_tests_sign,
-            left_processes_sign,
-            changed_runner_sign,
-        )
-        problems = [*(look(run) for look in looks), cut_off_problem(scorer, run)]
-        if (problem := next(filter(None, problems), None)) is not None:
+        problems = [
+            session_problem(ran),
+            silent_session_sign(scorer, ran),
+            rewritten_tests_sign(ran),
+            touched_tests_sign(ran),
+            left_processes_sign(ran),
+            changed_runner_sign(ran),
+            cut_off_problem(scorer, ran),
+        ]
+        result = score_run(scorer, ran, reward)
+        problem = next(filter(None, problems), None)
+        if problem is None and result.status is Status.PASS:
+            problem = await self._run_control(scorer, ran, reward)
+        if problem is not None:
             self._signs.append(f"Scorer `{scorer.name}`: {problem}")
-        return score_run(scorer, run, reward)
+        return result
+
+    async def _restore(self, box: WorkspaceBox) -> None:
+        restore = await self._apply(box)
+        files = self._scenario.test_files
+        back = await box.restore(paths=restore.paths, settings=restore.settings, files=files)
+        self._restored |= dict.fromkeys(back.paths)
+        self._known = back.known
+
+    async def _run_control(self, scorer: Running, ran: ScorerRun, reward: str | None) -> str | None:
+        """Code under test shares a process with its tests and can report anything. So what passed is run
+        again with tests that must fail: the sign is that they pass as well."""
+        named = [test.partition("::")[0] for test in scorer.tests] if isinstance(scorer, TestsScorer) else []
+        paths = dict.fromkeys((*named, *self._scenario.test_files, *paths_of_tests(ran)))
+        files = [path for path in paths if path.endswith(".py")][:_MOST_CONTROLLED]
+        if not files or not (ran.sessions or isinstance(scorer, TestsScorer)):
+            return None
+        try:
+            async with self._box() as box:
+                await self._restore(box)
+                must_fail = await box.make_tests_fail(files)
+                if not passed_tests(ran, must_fail):
+                    return None
+                control = _scorer_run(await self._run_command(box, scorer, reward))
+        except BoxFailed:  # nothing passed there
+            return None
+        return deceived_sign(scorer, ran, control, must_fail, reward)
 
     async def _run_command(self, box: WorkspaceBox, scorer: Running, reward: str | None) -> CommandResult:
         env = self._ready.variables(self._scenario) | {"USER": "grader", "LOGNAME": "grader"}
@@ -252,6 +274,19 @@ class _Grader:
         files = sorted({test.partition("::")[0] for test in scorer.tests})
         options = ["-p", "no:cacheprovider", f"--rootdir={WORKSPACE}", "--tb=short", "-q"]
         return [inside, f"{_GUARD}/run_tests.py", *options, "--", *files]
+
+
+def _scorer_run(ran: CommandResult) -> ScorerRun:
+    return ScorerRun(
+        code=ran.code,
+        timed_out=ran.timed_out,
+        output=ran.output,
+        left=ran.left,
+        sessions=ran.sessions,
+        files=ran.files,
+        rewritten=ran.rewritten,
+        touched=ran.touched,
+    )
 
 
 def _reward_path(scorer: Running) -> str | None:

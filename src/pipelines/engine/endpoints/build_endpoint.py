@@ -3,11 +3,12 @@
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from pipelines.core.code.redaction import Redaction
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.tools.live_tools import EndpointValues, LiveCallFailed, LiveEndpoint
-from pipelines.engine.access.manage_credentials import CredentialMissing, open_credentials
+from pipelines.engine.access.manage_credentials import CredentialMissing, bind_to_host, open_credentials
 from pipelines.engine.platform import Platform
 from pipelines.storage.agents.tool_endpoints import ToolEndpoint, whole_config
 
@@ -25,6 +26,9 @@ async def open_endpoint(platform: Platform, endpoint: ToolEndpoint) -> OpenedEnd
     names = [*dict.fromkeys([*variables.values(), *([str(named)] if named is not None else [])])]
     try:
         opened = await open_credentials(platform, endpoint.org_id, names)
+        host = _host_of(config)
+        if named is not None and host is not None:
+            await bind_to_host(platform, endpoint.org_id, str(named), host)
     except CredentialMissing as error:
         raise LiveCallFailed(f"Tool endpoint `{endpoint.name}` cannot be asked: {error}.") from None
     values = EndpointValues(
@@ -83,6 +87,12 @@ def auth_headers(auth: JsonObject | None, opened: Mapping[str, str]) -> dict[str
     if auth["type"] == "bearer":
         return {"Authorization": f"Bearer {value}"}
     return {str(auth["header"]): value}
+
+
+def _host_of(config: JsonObject) -> str | None:
+    """Where its auth header is sent; None for what is started here."""
+    url = config.get("base_url") or config.get("url")
+    return urlsplit(str(url)).hostname if url else None
 
 
 def _text_by_text(value: Json) -> dict[str, str]:

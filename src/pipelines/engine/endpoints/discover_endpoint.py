@@ -72,7 +72,7 @@ async def discover(platform: Platform, endpoint: ToolEndpoint, *, accept: bool) 
 
 async def _discover_or_store_error(platform: Platform, endpoint: ToolEndpoint) -> Discovery:
     try:
-        return await _discover_tools(platform, endpoint)
+        return await discover_tools(platform, endpoint)
     except LiveCallFailed as failed:
         error = failed.message.replace("\0", "\N{REPLACEMENT CHARACTER}")  # Postgres takes none
         await platform.database.write(
@@ -81,7 +81,8 @@ async def _discover_or_store_error(platform: Platform, endpoint: ToolEndpoint) -
         raise
 
 
-async def _discover_tools(platform: Platform, endpoint: ToolEndpoint) -> Discovery:
+async def discover_tools(platform: Platform, endpoint: ToolEndpoint) -> Discovery:
+    """Asks the endpoint, and stores nothing. Raises LiveCallFailed."""
     async with platform.probing.slot(SlotHolder(endpoint.org_id)):
         try:
             async with asyncio.timeout(DISCOVERY_S), open_once(platform, endpoint) as session:

@@ -2,7 +2,9 @@
 
 from collections.abc import AsyncIterator
 from functools import partial
+from typing import NamedTuple
 
+from pipelines.core.calls.cassette import RecordedCall
 from pipelines.core.text.json_text import loads_own
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.tools.passthrough_choice import CASSETTE_NAME, NAME_RULE
@@ -16,6 +18,7 @@ from pipelines.storage.tasks.texts import SLICE_ROWS
 from pipelines.wire.errors import Conflict, NotFound
 
 READING_S = 60.0  # of processor time, for the largest that is taken
+MOST_SEARCHED = 5_000  # calls, for one page
 _SLICE_BYTES = 1024 * 1024
 _READ_AT_ONCE = 500  # calls
 
@@ -46,6 +49,40 @@ async def calls_in_order(platform: Platform, cassette: Cassette) -> AsyncIterato
             raise Conflict(f"Cassette {cassette.name} was replaced or deleted while it was read; try again.")
         yield some
         after_id, remaining = some[-1].id, remaining - len(some)
+
+
+class CallsFound(NamedTuple):
+    calls: list[RecordedCall]
+    last_id: int | None  # where the next page begins; None at the end
+    searched: int  # calls that were looked through for it
+
+
+async def read_calls(
+    platform: Platform, cassette: Cassette, *, words: str, after_id: int, most: int
+) -> CallsFound:
+    """The next calls in whose line the words stand, in any letter case. One page looks through a part of a
+    long cassette, and then says where to go on."""
+    found: list[RecordedCall] = []
+    wanted, searched, place = words.casefold(), 0, after_id
+    while searched < MOST_SEARCHED:
+        some = await platform.database.read(
+            partial(
+                cassettes.calls_of_cassette,
+                cassette_id=cassette.id,
+                after_id=place,
+                most=min(_READ_AT_ONCE, most) if not wanted else _READ_AT_ONCE,
+                most_characters=_SLICE_BYTES,
+            )
+        )
+        if not some:
+            return CallsFound(found, None, searched)
+        for stored in some:
+            if len(found) == most:
+                return CallsFound(found, place, searched)
+            searched, place = searched + 1, stored.id
+            if wanted in stored.line.casefold():
+                found.append(RecordedCall.from_stored(stored.line))
+    return CallsFound(found, place, searched)
 
 
 async def import_cassette(platform: Platform, org_id: int, name: str, lines: Input) -> Cassette:

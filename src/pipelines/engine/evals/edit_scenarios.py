@@ -113,9 +113,12 @@ async def find_scenario(
     )
 
 
-async def check_scenario(platform: Platform, org_id: int, body: Json) -> Scenario:
-    """The scenario, or Refused with everything wrong with it: also an agent that is not there."""
-    known = await known_variations(platform, org_id)
+async def check_scenario(
+    platform: Platform, org_id: int, body: Json, *, also: Mapping[str, Variation] | None = None
+) -> Scenario:
+    """The scenario, or Refused with everything wrong with it: also an agent that is not there. `also` are
+    variations that are not stored yet."""
+    known = {**await known_variations(platform, org_id), **(also or {})}
     agent, problems = await _named_agent(platform, org_id, body)
 
     def check() -> Scenario:

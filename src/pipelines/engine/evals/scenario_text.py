@@ -30,5 +30,11 @@ async def read_text(platform: Platform, org_id: int, text: str) -> tuple[JsonObj
         raise Refused([read.placed(each) for each in refused.problems], "the scenario") from None
 
 
+def read_unchecked(text: str) -> JsonObject:
+    """The body as it was written, for another editor. Raises Refused where it is no mapping."""
+    written, _ = _read(text)
+    return {key: value for key, value in written.items() if key not in READ_ONLY_FIELDS}
+
+
 def format_scenario(body: JsonObject) -> str:
     return format_edited(body, as_yaml(body))

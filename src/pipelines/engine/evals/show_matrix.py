@@ -6,10 +6,12 @@ import tempfile
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
+from hashlib import sha256
 from typing import IO, Any, NamedTuple
 
+from pipelines.core.evals.heatmap.comparison_page import comparison_page
 from pipelines.core.evals.heatmap.heatmap_page import heatmap_cell, heatmap_page
-from pipelines.core.text.json_text import JsonObject, loads_own
+from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.engine.evals.export_reports import DRAWING_S, MOST_DRAWN_BYTES, SummaryFilters, summarize_evals
 from pipelines.engine.evals.score_matrix import MatrixReports
 from pipelines.engine.find import find_matrix
@@ -17,13 +19,19 @@ from pipelines.engine.platform import Platform
 from pipelines.processes.pool import Job, TookTooMuch
 from pipelines.storage.evals import evals
 from pipelines.storage.evals.evals import Matrix
+from pipelines.storage.evals.reviews import decisions_of_matrix
 from pipelines.wire.errors import Conflict, NotFound
 
 MOST_KEPT_BYTES = 32 * 1024 * 1024  # of what was drawn
 MOST_KEPT_FIGURES = 1_000  # matrices
+MOST_DECISIONS = 5_000  # cells that a page marks as decided
 #: Bytes of a report that is drawn in a thread, in some 30 ms: helper processes may be busy with uploads.
 MOST_DRAWN_HERE = 1024 * 1024
-_JOBS: Mapping[str, Callable[..., bytes]] = {"heatmap_page": heatmap_page, "heatmap_cell": heatmap_cell}
+_JOBS: Mapping[str, Callable[..., bytes]] = {
+    "heatmap_page": heatmap_page,
+    "heatmap_cell": heatmap_cell,
+    "comparison_page": comparison_page,
+}
 
 
 class MatrixView(NamedTuple):
@@ -31,6 +39,19 @@ class MatrixView(NamedTuple):
     progress: JsonObject
     key: str  # another one whenever what is shown is another
     body: Any  # as core.evals.heatmap_page made it; None where it is what was seen before
+
+
+class ComparedMatrices(NamedTuple):
+    before: Matrix
+    after: Matrix
+    body: Any
+
+
+class _KeyedReport(NamedTuple):
+    matrix: Matrix
+    progress: JsonObject
+    key: str
+    report: AsyncIterator[str]
 
 
 class MatrixViews:
@@ -45,7 +66,10 @@ class MatrixViews:
 
     async def page(self, org_id: int, matrix_id: str, *, first: int, show: str, seen: str = "") -> MatrixView:
         """Some rows of the heatmap; `seen` is the key of what whoever asks has already."""
-        return await self._view(org_id, matrix_id, "heatmap_page", {"first": first, "show": show}, seen)
+        read = partial(decisions_of_matrix, org_id=org_id, matrix_id=matrix_id, most=MOST_DECISIONS)
+        decided: list[Json] = [list(each) for each in await self._platform.database.read(read)]
+        asked: JsonObject = {"first": first, "show": show, "decided": decided}
+        return await self._view(org_id, matrix_id, "heatmap_page", asked, seen)
 
     async def cell(self, org_id: int, matrix_id: str, scenario_id: str, variation: str | None) -> MatrixView:
         """One cell; `variation` None: the baseline of the row."""
@@ -55,6 +79,22 @@ class MatrixViews:
             cell = variation or evals.BASELINE
             raise NotFound(f"Matrix {matrix_id} has no cell of {scenario_id} and {cell}.")
         return view
+
+    async def comparison(
+        self, org_id: int, matrix_ids: tuple[str, str], *, first: int, show: str
+    ) -> ComparedMatrices:
+        """Both matrices as one heatmap, some rows of it, as core.evals.heatmap.comparison_page makes it."""
+        before, after = [await self._keyed(org_id, matrix_id) for matrix_id in matrix_ids]
+        arguments: JsonObject = {"first": first, "show": show}
+        place = (matrix_ids[1], f"{before.key}-{after.key}", f"comparison {matrix_ids[0]} {arguments}")
+        drawn = self._cached.get(place)
+        if drawn is None:
+            job = Job("comparison_page", arguments, DRAWING_S, MOST_DRAWN_BYTES)
+            texts = _in_turn(before.report, _line_end(), after.report)
+            drawn = await self._draw(after.matrix, job, texts)
+            self._add_to_cache(place, drawn)
+        body = await asyncio.to_thread(loads_own, drawn)
+        return ComparedMatrices(before.matrix, after.matrix, body)
 
     async def figures(self, matrix: Matrix) -> Any:
         """Match rates, shift and flags of its runs, in short; those of an ended matrix are kept."""
@@ -73,10 +113,9 @@ class MatrixViews:
     async def _view(
         self, org_id: int, matrix_id: str, job: str, asked: JsonObject, seen: str = ""
     ) -> MatrixView:
-        matrix = await find_matrix(self._platform, org_id, matrix_id)
-        progress = await self._platform.database.read(partial(evals.progress_of_matrix, matrix=matrix))
-        rests_on, report = await self._reports.keyed_report(matrix, progress)
-        key = f"{rests_on}-{matrix.status}"
+        matrix, progress, rests_on, report = await self._keyed(org_id, matrix_id)
+        decided = sha256(dumps(asked.get("decided"))).hexdigest()[:12]
+        key = f"{rests_on}-{decided}"
         if key == seen:
             return MatrixView(matrix, progress, key, None)
         place = (matrix_id, key, f"{job} {asked}")
@@ -87,6 +126,12 @@ class MatrixViews:
         else:
             self._cached.move_to_end(place)
         return MatrixView(matrix, progress, key, await asyncio.to_thread(loads_own, drawn))
+
+    async def _keyed(self, org_id: int, matrix_id: str) -> _KeyedReport:
+        matrix = await find_matrix(self._platform, org_id, matrix_id)
+        progress = await self._platform.database.read(partial(evals.progress_of_matrix, matrix=matrix))
+        rests_on, report = await self._reports.keyed_report(matrix, progress)
+        return _KeyedReport(matrix, progress, f"{rests_on}-{matrix.status}", report)
 
     async def _draw(self, matrix: Matrix, job: Job, report: AsyncIterator[str]) -> bytes:
         begun: list[bytes] = []
@@ -121,3 +166,13 @@ class MatrixViews:
         while self._size > MOST_KEPT_BYTES:
             _, evicted = self._cached.popitem(last=False)
             self._size -= len(evicted)
+
+
+async def _in_turn(*texts: AsyncIterator[str]) -> AsyncIterator[str]:
+    for text in texts:
+        async for part in text:
+            yield part
+
+
+async def _line_end() -> AsyncIterator[str]:
+    yield "\n"

@@ -107,6 +107,7 @@ async def open_matrix(
         scenario_ids=asked.scenario_ids,
         concurrency=concurrency,
         budget=asked.budget,
+        label=asked.label,
     )
     run_ids: list[int] = []
     if asked.is_run:  # before any is sent

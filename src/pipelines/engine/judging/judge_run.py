@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
 from pipelines.core.agents.agent_reply import answer_in
+from pipelines.core.agents.build_label import reported_build
 from pipelines.core.agents.topology import ActorStep, handoff_target, topology_warnings
 from pipelines.core.ledger.ledger import World
 from pipelines.core.limits.fair_slots import SlotHolder
@@ -42,7 +43,7 @@ from pipelines.storage.database.trace_rows import has_calls_after, log_of_run
 from pipelines.storage.evals import eval_outcomes
 from pipelines.storage.evals.eval_outcomes import EvalOutcome
 from pipelines.storage.evals.evals import AskedOfRun
-from pipelines.storage.runs import model_judgements, runs
+from pipelines.storage.runs import build_labels, model_judgements, runs
 from pipelines.storage.runs.model_judgements import Judge
 from pipelines.storage.runs.runs import Ending, Run
 from pipelines.storage.tasks import coding, oracles
@@ -133,6 +134,9 @@ async def judge_and_end(platform: Platform, run: Run, ending: Ending, responses:
             ended = runs.end_run(connection, run_id=run.id, ending=found.ending, now=now)
             if ended and has_calls_after(connection, run.id, found.last):
                 raise _LogHasGrown
+            build = reported_build(ending.metadata) if ended else None
+            if build is not None and run.batch_id is not None:
+                build_labels.add_reported_build(connection, batch_id=run.batch_id, build=build)
             if ended and found.outcome is not None:
                 eval_outcomes.add_outcome(connection, replace(found.outcome, ended_at=now))
             return ended, _request_judgement(platform, connection, run, judge, now) if ended else None

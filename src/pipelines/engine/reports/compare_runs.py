@@ -4,7 +4,7 @@ All of it happens on a reader thread; what is read of a call is bounded, and so 
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pipelines.core.ledger.ledger import InvalidUpdate, Ledger, SetFlag, World
 from pipelines.core.results.align_calls import AlignedRow, ComparedCall, Divergence, align, divergence
@@ -15,6 +15,7 @@ from pipelines.engine.runs.read_steps import step_log
 from pipelines.storage.agents.agents import agent_by_id
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.paging import Filter
+from pipelines.storage.lists.builds import Build, builds_of_runs
 from pipelines.storage.lists.summaries import AskedOfTask, instructions_of_tasks, run_summaries
 from pipelines.storage.runs.runs import Run
 from pipelines.storage.runs.trace_steps import COMPARED_CHARS, CallToCompare, calls_to_compare
@@ -31,6 +32,7 @@ class Side(NamedTuple):
     asked: AskedOfTask
     calls: dict[int, CallToCompare]
     is_cut: bool  # it has more calls than are compared
+    build: Build | None
 
 
 class WorldDifference(NamedTuple):
@@ -65,7 +67,9 @@ async def others_of_task(platform: Platform, org_id: int, run_id: int) -> tuple[
         run = run_in(connection, org_id, run_id)
         filters = [Filter("org_id", org_id), Filter("task_id", run.task_id)]
         page = run_summaries(connection, filters=filters, limit=MOST_CHOICES + 1, before_id=None)
-        return run, [other for other in page.items if other["id"] != run_id][:MOST_CHOICES]
+        others: list[Any] = [other for other in page.items if other["id"] != run_id][:MOST_CHOICES]
+        builds = builds_of_runs(connection, [other["id"] for other in others])
+        return run, [other | {"build": builds.get(other["id"])} for other in others]
 
     return await platform.database.read(read)
 
@@ -94,6 +98,7 @@ def _side(connection: Connection, org_id: int, run_id: int) -> Side:
         instructions_of_tasks(connection, [run.task_id])[run.task_id],
         {call.sequence: call for call in calls[:MOST_CALLS]},
         len(calls) > MOST_CALLS,
+        builds_of_runs(connection, [run_id]).get(run_id),
     )
 
 

@@ -35,7 +35,7 @@ from pipelines.wire.names import PROXY_BASE, RunStatus
 log = logging.getLogger(__name__)
 TRANSCRIPT_FULL = "`messages` was left out: the conversation's transcript would be over 8 MiB"
 NO_MESSAGES = "the reply has no `messages`: of what the agent said only the final response is known"
-END_TRIES = 60  # a minute or so; what cannot be stored by then ends as interrupted
+END_TRIES = 3_600  # an hour or so of a full disk; what cannot be stored by then ends as interrupted
 
 
 @dataclass(kw_only=True, slots=True)

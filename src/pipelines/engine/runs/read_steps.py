@@ -7,15 +7,16 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal, NamedTuple
 
 from pipelines.core.agents.placed_messages import place_messages
 from pipelines.core.agents.transcript import Message, messages_from_stored
 from pipelines.core.ledger.ledger import InvalidUpdate, World, update_from_json
 from pipelines.core.ledger.ledger_steps import EntityChange, StepLog, WorldAfter, entity_history, world_after
+from pipelines.core.limits.lazy_property import lazy_property
 from pipelines.core.text.json_text import JsonObject, dumps, loads_own
 from pipelines.core.tools.failure_words import rule_in_words
+from pipelines.core.tools.step_times import RunTime, TimedRow, run_time
 from pipelines.core.tools.trace_row import TOOL_CALL, TraceRow
 from pipelines.engine.find import run_in
 from pipelines.engine.judging.read_judges import calibration_of_run
@@ -25,6 +26,7 @@ from pipelines.engine.reviews.read_reviews import Caller
 from pipelines.storage.agents.agents import agent_by_id
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.trace_rows import row_at
+from pipelines.storage.lists.builds import Build, builds_of_runs
 from pipelines.storage.lists.summaries import AskedOfTask, instructions_of_tasks
 from pipelines.storage.runs import runs
 from pipelines.storage.runs.model_exchanges import PurposeCost, costs_of_run
@@ -35,6 +37,7 @@ from pipelines.storage.runs.trace_steps import (
     briefs_of_run,
     changes_of_run,
     outline_of_run,
+    repeated_calls_of_run,
     rows_with,
 )
 from pipelines.storage.tasks.datasets import world_by_hash
@@ -57,14 +60,32 @@ class TimelineItem(NamedTuple):
     message: int | None = None  # its place in the transcript
 
 
+class TimelineFilter(NamedTuple):
+    """Which lines of a timeline a reader wants to see."""
+
+    only: Literal["", "changes", "failures"] = ""
+    is_folded: bool = True  # whether a run of equal calls is one line
+
+
+EVERYTHING = TimelineFilter(is_folded=False)
+FOLDED_FROM = 3  # equal calls one after the other
+
+
+class TimelineLine(NamedTuple):
+    item: TimelineItem
+    folded: tuple[StepOutline, ...] = ()  # equal calls right behind it, which have no line of their own
+
+
 @dataclass(frozen=True, kw_only=True)  # no slots: what is derived is kept on the record
 class Timeline:
     run: Run
     steps: list[StepOutline]
     messages: tuple[Message, ...]
     has_placed: bool  # whether the transcript tells the same calls as the log
+    filter: TimelineFilter = EVERYTHING
+    repeated: frozenset[int] = frozenset()  # calls that equal the row with the number before
 
-    @cached_property
+    @lazy_property
     def items(self) -> list[TimelineItem]:
         calls = 0
         waiting = self._messages()[::-1]
@@ -81,19 +102,71 @@ class Timeline:
     def has_ended(self) -> bool:
         return self.run.status not in (RunStatus.PENDING, RunStatus.RUNNING)
 
-    @cached_property
+    @lazy_property
     def positions(self) -> dict[str, int]:
         return {item.name: place for place, item in enumerate(self.items)}
 
-    @cached_property
+    @lazy_property
+    def lines(self) -> list[TimelineLine]:
+        """The items that the filter leaves, with equal calls folded. The first and the last always stay."""
+        if self._has_every_item:
+            return [TimelineLine(item) for item in self.items]
+        lines: list[TimelineLine] = []
+        run: list[TimelineItem] = []
+        for item in [each for each in self.items if self._is_wanted(each)]:
+            if run and not self._repeats(item, run[-1]):
+                lines += _folded(run)
+                run = []
+            run.append(item)
+        return lines + _folded(run)
+
+    @lazy_property
+    def line_places(self) -> dict[str, int]:
+        """The line of each item; for an item without a line, the line before it."""
+        if self._has_every_item:
+            return self.positions
+        own = {line.item.name: place for place, line in enumerate(self.lines)}
+        places: dict[str, int] = {}
+        place = 0
+        for item in self.items:
+            place = places[item.name] = own.get(item.name, place)
+        return places
+
+    @lazy_property
+    def time(self) -> RunTime | None:
+        rows = [TimedRow(step.sequence, step.kind, step.occurred_at, step.latency_ms) for step in self.steps]
+        return run_time(rows, self.run.dispatched_at or self.run.started_at, self.run.ended_at)
+
+    @property
+    def _has_every_item(self) -> bool:
+        """Whether each item has a line: most timelines, and the long ones should not be walked twice."""
+        return not self.filter.only and (not self.filter.is_folded or len(self.repeated) < FOLDED_FROM - 1)
+
+    def _is_wanted(self, item: TimelineItem) -> bool:
+        if not self.filter.only or item.kind in ("start", "end"):
+            return True
+        if item.step is None:
+            return False
+        return bool(item.step.changes) if self.filter.only == "changes" else item.step.is_failure
+
+    def _repeats(self, item: TimelineItem, before: TimelineItem) -> bool:
+        """Whether it is the call before it once more, with nothing between them and nothing changed."""
+        step, last = item.step, before.step
+        if step is None or last is None or step.sequence not in self.repeated:
+            return False
+        is_next = last.sequence == step.sequence - 1
+        is_equal = step.outcome == last.outcome and not step.changes
+        return is_next and is_equal and self.positions[item.name] == self.positions[before.name] + 1
+
+    @lazy_property
     def failures(self) -> list[str]:
         return [str(step.sequence) for step in self.steps if step.is_failure]
 
-    @cached_property
+    @lazy_property
     def actors(self) -> list[str]:
         return list(dict.fromkeys(step.actor_id for step in self.steps if step.actor_id is not None))
 
-    @cached_property
+    @lazy_property
     def sources(self) -> Counter[str]:
         return Counter(step.source or "error" for step in self.steps if step.kind == TOOL_CALL)
 
@@ -140,6 +213,7 @@ class RunInFull(NamedTuple):
     timeline: Timeline
     asked: AskedOfTask
     agent: str | None  # its name, where it is still there
+    build: Build | None
     review: JsonObject | None
     earlier: list[JsonObject]
     window: range  # of its timeline
@@ -157,18 +231,23 @@ class TimelineView(NamedTuple):
 
 
 async def read_run_page(
-    platform: Platform, caller: Caller, run_id: int, choose: Callable[[Timeline], TimelineView]
+    platform: Platform,
+    caller: Caller,
+    run_id: int,
+    choose: Callable[[Timeline], TimelineView],
+    line_filter: TimelineFilter = EVERYTHING,
 ) -> RunInFull:
     """The run with the rows of one window of its timeline, in short, and one step in full."""
 
     def read(connection: Connection) -> RunInFull:
-        timeline = _timeline(connection, caller.org_id, run_id)
+        timeline = _timeline(connection, caller.org_id, run_id, line_filter)
         run, chosen = timeline.run, choose(timeline)
         agent = agent_by_id(connection, org_id=run.org_id, agent_id=run.agent_id, version=run.agent_version)
         return RunInFull(
             timeline,
             instructions_of_tasks(connection, [run.task_id])[run.task_id],
             agent.definition.name if agent is not None else None,
+            builds_of_runs(connection, [run.id]).get(run.id),
             review_of_run(platform, connection, caller, run.id),
             list(runs.past_verdicts(connection, run.id)),
             chosen.window,
@@ -186,20 +265,30 @@ async def read_timeline(platform: Platform, org_id: int, run_id: int) -> Timelin
 
 
 async def read_window(
-    platform: Platform, org_id: int, run_id: int, window: Callable[[Timeline], range]
+    platform: Platform,
+    org_id: int,
+    run_id: int,
+    window: Callable[[Timeline], range],
+    line_filter: TimelineFilter = EVERYTHING,
 ) -> tuple[Timeline, dict[int, StepBrief]]:
     def read(connection: Connection) -> tuple[Timeline, dict[int, StepBrief]]:
-        timeline = _timeline(connection, org_id, run_id)
+        timeline = _timeline(connection, org_id, run_id, line_filter)
         return timeline, _briefs(connection, timeline, window(timeline))
 
     return await platform.database.read(read)
 
 
 async def read_step(
-    platform: Platform, org_id: int, run_id: int, name: str, *, with_world: bool = True
+    platform: Platform,
+    org_id: int,
+    run_id: int,
+    name: str,
+    *,
+    with_world: bool = True,
+    line_filter: TimelineFilter = EVERYTHING,
 ) -> StepInFull:
     def read(connection: Connection) -> StepInFull:
-        timeline = _timeline(connection, org_id, run_id)
+        timeline = _timeline(connection, org_id, run_id, line_filter)
         return step_in(connection, timeline, name, with_world=with_world)
 
     return await platform.database.read(read)
@@ -269,18 +358,27 @@ def step_log(connection: Connection, run_id: int, upto: int | None = None) -> St
     ]
 
 
-def _timeline(connection: Connection, org_id: int, run_id: int) -> Timeline:
+def _timeline(
+    connection: Connection, org_id: int, run_id: int, line_filter: TimelineFilter = EVERYTHING
+) -> Timeline:
     run = run_in(connection, org_id, run_id)
     steps = outline_of_run(connection, run_id)
     messages = messages_from_stored(run.messages or ())
     tools = [step.tool_name or "" for step in steps if step.kind == TOOL_CALL]
     return Timeline(
-        run=run, steps=steps, messages=messages, has_placed=place_messages(messages, tools) is not None
+        run=run,
+        steps=steps,
+        messages=messages,
+        has_placed=place_messages(messages, tools) is not None,
+        filter=line_filter,
+        repeated=frozenset(repeated_calls_of_run(connection, run_id))
+        if line_filter.is_folded
+        else frozenset(),
     )
 
 
 def _briefs(connection: Connection, timeline: Timeline, window: range) -> dict[int, StepBrief]:
-    items = timeline.items[window.start : window.stop]
+    items = [line.item for line in timeline.lines[window.start : window.stop]]
     return briefs_of_run(connection, timeline.run.id, [item.step.sequence for item in items if item.step])
 
 
@@ -309,6 +407,13 @@ def _matching_texts(timeline: Timeline, words: str) -> list[str]:
 
 def _message_item(index: int) -> TimelineItem:
     return TimelineItem(f"m{index}", "message", message=index)
+
+
+def _folded(run: list[TimelineItem]) -> list[TimelineLine]:
+    """Equal calls as one line, where they are many enough."""
+    if len(run) < FOLDED_FROM:
+        return [TimelineLine(item) for item in run]
+    return [TimelineLine(run[0], tuple(item.step for item in run[1:] if item.step is not None))]
 
 
 def _is_call(step: StepOutline) -> bool:

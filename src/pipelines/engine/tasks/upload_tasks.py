@@ -20,6 +20,7 @@ from pipelines.core.tasks.task_key import fold_content, refuse_taken_ids
 from pipelines.core.tasks.task_modes import NEEDS_MODEL
 from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.text.spreadsheet import spreadsheet_cell
 from pipelines.core.text.uploads import MAX_NAME, is_name
 from pipelines.core.tools.tools_schema import Tool
 from pipelines.engine.coding.edit_coding_scenarios import coding_context, with_scenarios
@@ -160,14 +161,15 @@ async def append_tasks(platform: Platform, org_id: int, dataset_id: int, rows: R
 
 
 async def export_tasks_as_csv(platform: Platform, dataset_id: int) -> AsyncIterator[bytes]:
-    """A part at a time: a dataset may have any number of tasks, and each a large world."""
+    """A part at a time: a dataset may have any number of tasks, and each a large world. No cell is a formula
+    to a spreadsheet; the JSON body is exact."""
     axes: set[str] = set()
     async for seeds in _seeds_of(platform, dataset_id):
         axes.update(axis for seed in seeds for axis in seed.as_json())
     columns = columns_of(axes)
     yield csv_header(columns)
     async for seeds in _seeds_of(platform, dataset_id):
-        yield await asyncio.to_thread(csv_rows, seeds, columns)
+        yield await asyncio.to_thread(csv_rows, seeds, columns, write=spreadsheet_cell)
 
 
 async def export_tasks_as_body(platform: Platform, dataset: Dataset) -> AsyncIterator[bytes]:

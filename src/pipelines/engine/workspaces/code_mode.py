@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from time import monotonic
 from typing import Annotated
 
+from pipelines.core.limits.lazy_property import lazy_property
 from pipelines.core.models.model_upstreams import ModelUpstream
 from pipelines.sandbox.environments import Environments
 from pipelines.sandbox.function_boxes import FunctionBoxes
@@ -27,11 +27,11 @@ class CodeSandboxes:
         self.pool = pool
         self._make_environments = make_environments
 
-    @cached_property
+    @lazy_property
     def environments(self) -> Environments:
         return self._make_environments(self.pool)
 
-    @cached_property
+    @lazy_property
     def functions(self) -> FunctionBoxes:
         """The sandboxes of code endpoints."""
         return FunctionBoxes(self.pool)

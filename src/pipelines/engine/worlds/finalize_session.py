@@ -31,14 +31,14 @@ async def finalize_session(platform: Platform, org_id: int, session_id: int) -> 
         raise Conflict(f"Seed session {session_id} has no rows to make a dataset of: regenerate a bucket.")
     written = await asyncio.to_thread(_seeds_over_world, session, [seed for _, seed in kept])
     new_texts = await store_texts(platform, (text for each in written for text in each.texts))
-    now, seen = platform.now(), [row_id for row_id, _ in kept]
+    now = platform.now()
 
     def finalize(connection: Connection) -> bool:
         if not seed_sessions.move_session(
             connection, session_id=session.id, before=ROWS_REVIEW, after=ROWS_REVIEW, now=now
         ):
             return False
-        if [row_id for row_id, _ in seed_rows.kept_seeds(connection, session.id)] != seen:
+        if seed_rows.kept_seeds(connection, session.id) != kept:
             raise Conflict(f"The rows of seed session {session_id} were changed meanwhile; look at them.")
         dataset_id = datasets.add_dataset(
             connection, org_id=org_id, name=session.name, agent_id=session.agent_id, now=now

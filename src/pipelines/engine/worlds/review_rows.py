@@ -2,12 +2,19 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 from pipelines.core.models.model_question import Purpose
-from pipelines.core.tasks.seed_session import ROWS_GENERATING, ROWS_REVIEW, WORLD_REVIEW, read_only_revision
+from pipelines.core.tasks.seed_session import (
+    ROWS_GENERATING,
+    ROWS_REVIEW,
+    WORLD_REVIEW,
+    read_only_revision,
+    read_row_text,
+)
 from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.worlds.rows.edited_text import lost_values
 from pipelines.engine.batches.check_budget import read_raised_budget
 from pipelines.engine.find import find_agent
 from pipelines.engine.models.check_prices import refuse_unpriced
@@ -143,6 +150,25 @@ async def regenerate_row(
     if not await _change_in_review(platform, session, ROWS_GENERATING, replace, "regenerate a row"):
         raise Conflict(f"Row {row_id} is no longer among the kept rows.")
     return await _begin_generating(platform, generator, session)
+
+
+class RewrittenRow(NamedTuple):
+    row: SeedRow
+    lost: list[str]  # values of its reference calls that the text named before, and names no longer
+
+
+async def rewrite_row(
+    platform: Platform, org_id: int, session_id: int, row_id: int, body: JsonObject
+) -> RewrittenRow:
+    """Another text for a row that is kept. Its reference calls and its oracle stay."""
+    text = read_row_text(body)
+    session, row = await _find_row_in_review(platform, org_id, session_id, row_id, "rewrite a row")
+    change = partial(seed_rows.change_text, row=row, text=text)
+    if not await _change_in_review(platform, session, ROWS_REVIEW, change, "rewrite a row"):
+        raise Conflict(f"Row {row_id} is no longer among the kept rows.")
+    proof: Any = loads_own(row.proof_text) if row.proof_text is not None else {}
+    lost = lost_values(row.user_instruction, text, proof.get("calls", ()))
+    return RewrittenRow(await find_row(platform, session, row_id), lost)
 
 
 async def drop_bucket(platform: Platform, org_id: int, session_id: int, number: int) -> SeedBucket:

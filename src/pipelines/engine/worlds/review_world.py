@@ -8,9 +8,16 @@ import asyncio
 import hashlib
 import tempfile
 from functools import partial
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
-from pipelines.core.tasks.seed_session import WORLD_REVIEW, read_prompt, read_revision, read_rng_seed
+from pipelines.core.ledger.world_difference import RecordMark, change_from_json, record_marks
+from pipelines.core.tasks.seed_session import (
+    EMBEDDED,
+    WORLD_REVIEW,
+    read_prompt,
+    read_revision,
+    read_rng_seed,
+)
 from pipelines.core.text.authored import Fields
 from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own, raw_json
 from pipelines.core.text.problems import Problem, Refused
@@ -29,6 +36,7 @@ from pipelines.storage.tasks.world_revisions import WorldRevision
 from pipelines.wire.errors import Conflict, NotFound, StaleRevision
 
 DOING = "change its world"
+_MARKED_KINDS = ("refined", "pasted", "undone")
 
 
 class _PresentWorld(NamedTuple):
@@ -138,18 +146,46 @@ async def find_revision(platform: Platform, session: SeedSession, number: int) -
     return found
 
 
+class WorldTables(NamedTuple):
+    tables: Any  # by type, with their columns and rows
+    flags: Any
+    marks: dict[str, RecordMark]  # what the revision did to its records, by `type.id`
+
+
 async def world_tables(
     platform: Platform, session: SeedSession, number: int, *, only: str | None, first: int, most: int
-) -> JsonObject:
-    """What a page shows of a world."""
+) -> WorldTables:
+    """What a page shows of a world. Records that the revision added or changed come first."""
     revision = await find_revision(platform, session, number)
     text = await platform.database.read(partial(datasets.world_text, name=revision.world_hash))
-    arguments: JsonObject = {"only": only, "first": first, "most": most}
+    marks = revision_marks(revision)
+    arguments: JsonObject = {"only": only, "first": first, "most": most, "ahead": list(marks)}
     job = Job("world_tables", arguments, WORLD_S, MOST_RESULT, MEMORY)
-    (tables,) = await platform.helpers.run(job, text.encode(), owner=session.org_id)
-    read = loads_own(tables)
-    assert isinstance(read, dict)
-    return read
+    (told,) = await platform.helpers.run(job, text.encode(), owner=session.org_id)
+    read: Any = loads_own(told)
+    return WorldTables(read["tables"], read["flags"], marks)
+
+
+def revision_marks(revision: WorldRevision) -> dict[str, RecordMark]:
+    """Empty where the whole world is another one: then every record would be marked."""
+    if revision.kind not in _MARKED_KINDS:
+        return {}
+    changes: Any = revision.changes
+    return record_marks(change_from_json(change) for change in changes["listed"])
+
+
+async def world_sentences(platform: Platform, session: SeedSession) -> list[str]:
+    """Sentences that the session's present world can be changed by. A model as the author reads any sentence,
+    so there are none for it."""
+    if session.author != EMBEDDED:
+        return []
+    revision = await find_revision(platform, session, session.revision)
+    text = await platform.database.read(partial(datasets.world_text, name=revision.world_hash))
+    brief = await brief_of(platform, session)
+    job = Job("world_sentences", {"agent": brief.agent(), "now": brief.now}, WORLD_S, MOST_RESULT, MEMORY)
+    (told,) = await platform.helpers.run(job, text.encode(), owner=session.org_id)
+    read: Any = loads_own(told)
+    return list(map(str, read))
 
 
 def derived_seed(rng_seed: int, *place: Json) -> int:

@@ -352,6 +352,33 @@ def restore(message: Message) -> Message:
     return {"restored": [os.fsdecode(path) for path in settings], "known": there}
 
 
+def make_tests_fail(message: Message) -> Message:
+    """Of files that the agent did not bring. Answers the names of the tests that must fail."""
+    must_fail = _must_fail()
+    known = set(own_repository().run("ls-tree", "-r", "-z", "--name-only", "HEAD").split(b"\0"))
+    found = []
+    for path in message["files"]:
+        if path not in _tests and os.fsencode(path) not in known:
+            continue
+        source = _regular(os.path.join(WORKSPACE, path), 1 << 20)
+        made = must_fail.failing_tests(source) if source is not None else None
+        if made is not None:
+            repository.remove_below(WORKSPACE.encode(), os.fsencode(path))
+            _write("/" if path.startswith("/") else WORKSPACE, path.lstrip("/"), made[0])
+            found += [f"{path}::{name}" for name in made[1]]
+    return {"tests": found}
+
+
+def _must_fail() -> Any:
+    """Loaded where it is needed: few sandboxes read the source of tests."""
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    try:
+        import must_fail  # type: ignore[import-not-found]
+    finally:
+        del sys.path[0]
+    return sys.modules.pop("must_fail", must_fail)
+
+
 #: Files that only grading brings, by path: their text, and what the file system says of them.
 _tests: dict[str, tuple[bytes, tuple[int, int] | None]] = {}
 
@@ -450,6 +477,7 @@ _HANDLERS: dict[str, Callable[[Message], Any]] = {
     "collect": collect,
     "apply": apply,
     "restore": restore,
+    "must_fail": make_tests_fail,
     "run": run_command,
 }
 

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from pipelines.core.text.json_text import JsonObject, dumps
+from pipelines.core.text.spreadsheet import spreadsheet_cell
 from pipelines.engine.batches import open_batch
 from pipelines.engine.find import find_batch
 from pipelines.engine.judging import rejudge_runs, rescore
@@ -37,6 +38,7 @@ from pipelines.server.api.common import (
     id_cursor,
     is_still_known,
     json_body,
+    read_json_object,
     read_optional_object,
     read_page,
 )
@@ -121,6 +123,13 @@ async def get_events(
         media_type="text/event-stream",
         headers={"cache-control": "no-cache"},
     )
+
+
+@router.put("/{batch_id}/label", openapi_extra=json_body(bodies.BUILD_LABEL))
+async def put_label(batch_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
+    """Replace its label and its note; a field that is null or missing is removed."""
+    body = await read_json_object(request)
+    return answer((await open_batch.label_batch(platform, key.org_id, batch_id, body)).as_json())
 
 
 @router.post("/{batch_id}/cancel")
@@ -307,7 +316,13 @@ async def _as_csv(pages: AsyncIterator[list[JsonObject]]) -> AsyncIterator[str]:
     table = csv.DictWriter(text, EXPORTED, extrasaction="ignore")
     table.writeheader()
     async for page in pages:
-        table.writerows(run | written_cells(run["annotations"]) for run in page)
+        table.writerows(
+            {
+                name: spreadsheet_cell(text) if isinstance(text, str) else text
+                for name, text in (run | written_cells(run["annotations"])).items()
+            }
+            for run in page
+        )
         yield text.getvalue()
         text.seek(0)
         text.truncate()

@@ -4,6 +4,7 @@ from fastapi import APIRouter, Request, Response
 
 from pipelines.engine.access import manage_credentials
 from pipelines.server.api.common import (
+    Admin,
     Contributor,
     Cursor,
     Id,
@@ -37,6 +38,15 @@ async def list_credentials(platform: Ours, key: Viewer, limit: Limit = 50, curso
         lambda connection: credentials_of_org(connection, key.org_id, limit=limit, before_id=before_id)
     )
     return answer_page(page)
+
+
+@router.put("/{credential_id}/hosts", openapi_extra=json_body(bodies.CREDENTIAL_HOSTS))
+async def set_hosts_of_credential(
+    credential_id: Id, request: Request, platform: Ours, key: Admin
+) -> Response:
+    """To which hosts tool endpoints send it. `["*"]` is any; `[]` binds it to the next it is sent to."""
+    body = await read_json_object(request)
+    return answer(await manage_credentials.set_hosts(platform, key.org_id, credential_id, body))
 
 
 @router.delete("/{credential_id}", status_code=204)

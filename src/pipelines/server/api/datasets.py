@@ -162,7 +162,10 @@ async def export_dataset(
     key: Viewer,
     format: Annotated[Literal["csv", "json"], Query()] = "csv",
 ) -> Response:
-    """Every task, in a form that uploads to the same seeds: a CSV, or the body of `POST /api/datasets`."""
+    """Every task: the body of `POST /api/datasets`, which uploads to the same seeds, or a CSV.
+
+    In the CSV, an apostrophe stands before whatever a spreadsheet would take for a formula.
+    """
     dataset = await find_dataset(platform, key.org_id, dataset_id)
     if format == "json":
         body = upload_tasks.export_tasks_as_body(platform, dataset)

@@ -288,6 +288,16 @@ async def get_coverage(session_id: Id, platform: Ours, key: Viewer) -> Response:
     return answer(await review_rows.read_coverage(platform, key.org_id, session_id))
 
 
+@router.put("/{session_id}/rows/{row_id}", openapi_extra=json_body(schemas.ROW_TEXT))
+async def rewrite_row(
+    session_id: Id, row_id: Id, request: Request, platform: Ours, key: Contributor
+) -> Response:
+    """Give a kept row another text. Its reference calls and its oracle stay."""
+    body = await read_json_object(request)
+    rewritten = await review_rows.rewrite_row(platform, key.org_id, session_id, row_id, body)
+    return answer(rewritten.row.as_json())
+
+
 @router.delete("/{session_id}/rows/{row_id}")
 async def drop_row(session_id: Id, row_id: Id, platform: Ours, key: Contributor) -> Response:
     """Leave a row out; its bucket wants one less."""

@@ -123,7 +123,7 @@ class Settings:
     @property
     def is_private(self) -> bool:
         """Whether only this machine can reach the server. A public URL means that others can, through a
-        proxy."""
+        proxy. Every setting whose `auto` depends on this asks here, and so does every other module."""
         return is_loopback(self.host) and not self.public_url
 
     @property
@@ -141,7 +141,7 @@ class Settings:
     def allows_private_endpoints(self) -> bool:
         """On `auto`, private addresses are allowed while only this machine can reach the server."""
         if self.allow_private_endpoints == "auto":
-            return is_loopback(self.host)
+            return self.is_private
         return self.allow_private_endpoints == "yes"
 
     @property

@@ -43,6 +43,7 @@ OPERATIONS = (
     Operation("create_sign_in_link", "POST", "/api/sign-in-links", {201: SignInLink}),
     Operation("set_credential", "POST", "/api/credentials", {201: SetCredential}),
     Operation("list_credentials", "GET", "/api/credentials", {200: Page(Credential, "credentials")}),
+    Operation("set_hosts_of_credential", "PUT", "/api/credentials/{credential_id}/hosts", {200: Credential}),
     Operation("delete_credential", "DELETE", "/api/credentials/{credential_id}", {204: None}),
     Operation("whoami", "GET", "/api/v1/whoami", {200: KnownIdentity}),
     Operation("export_traces", "POST", "/v1/traces", {200: _OTLP}),

@@ -106,6 +106,7 @@ RECORDS = (Batch, JudgedRun, Flip, BatchComparison, ComparedBatch, Side, TaskPai
 OPERATIONS = (
     Operation("list_batches", "GET", "/api/batches", {200: "BatchPage"}),
     Operation("get_batch", "GET", "/api/batches/{batch_id}", {200: "BatchReport"}),
+    Operation("label_batch", "PUT", "/api/batches/{batch_id}/label", {200: Batch}),
     Operation("watch_batch", "GET", "/api/batches/{batch_id}/events", {200: EVENTS}),
     Operation("cancel_batch", "POST", "/api/batches/{batch_id}/cancel", {200: Batch}),
     Operation("resume_batch", "POST", "/api/batches/{batch_id}/resume", {202: Batch}),

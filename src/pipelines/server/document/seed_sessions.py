@@ -136,6 +136,7 @@ OPERATIONS = (
     Operation("continue_seed_session", "POST", f"{_ONE}/continue", {202: "SeedSessionReport"}),
     Operation("list_seed_rows", "GET", f"{_ONE}/rows", {200: "SeedRowPage"}),
     Operation("get_row_coverage", "GET", f"{_ONE}/coverage", {200: "RowCoverage"}),
+    Operation("rewrite_seed_row", "PUT", f"{_ONE}/rows/{{row_id}}", {200: SeedRow}),
     Operation("drop_seed_row", "DELETE", f"{_ONE}/rows/{{row_id}}", {200: SeedRow}),
     Operation(
         "regenerate_seed_row", "POST", f"{_ONE}/rows/{{row_id}}/regenerate", {202: "SeedSessionReport"}

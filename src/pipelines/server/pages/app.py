@@ -9,14 +9,29 @@ from starlette.exceptions import HTTPException
 from pipelines.core.limits.fair_slots import FairSlots
 from pipelines.core.text.problems import Refused
 from pipelines.server.errors import from_http, from_refusal, from_validation, status_of
-from pipelines.server.pages import coding, home, oidc_sign_in, search, sign_in, style
+from pipelines.server.pages import coding, home, oidc_sign_in, saved_views, search, sign_in, style
 from pipelines.server.pages.agents import agent, agent_tools, agents, plan_proposals
 from pipelines.server.pages.batches import batch_judges, batches, compare_batches, new_batch, report
-from pipelines.server.pages.evals import eval_matrix, eval_scenarios, evals
+from pipelines.server.pages.evals import compare_matrices, eval_matrix, eval_scenarios, evals
 from pipelines.server.pages.page import bare_page, page
 from pipelines.server.pages.reviews import review, review_item
-from pipelines.server.pages.runs import accept_run, annotations, coding_run, compare_runs, runs, trace
-from pipelines.server.pages.settings import models, settings, settings_keys, settings_live, settings_server
+from pipelines.server.pages.runs import (
+    accept_run,
+    annotations,
+    coding_run,
+    compare_runs,
+    run_csv,
+    runs,
+    trace,
+)
+from pipelines.server.pages.settings import (
+    cassette,
+    models,
+    settings,
+    settings_keys,
+    settings_live,
+    settings_server,
+)
 from pipelines.server.pages.tasks import (
     dataset_actions,
     dataset_rules,
@@ -46,6 +61,8 @@ MODULES = (
     *(
         models,
         runs,
+        run_csv,
+        saved_views,
         trace,
         accept_run,
         annotations,
@@ -57,9 +74,9 @@ MODULES = (
         compare_runs,
         report,
     ),
-    *(evals, eval_scenarios, eval_matrix),
+    *(evals, eval_scenarios, eval_matrix, compare_matrices),
     *(review, review_item),
-    *(settings, settings_keys, settings_live, settings_server),
+    *(settings, settings_keys, settings_live, cassette, settings_server),
 )
 #: The first parts of the paths that are pages. The API answers all others.
 ROOTS = frozenset(_first_part(route.path) for module in MODULES for route in module.router.routes) - {""}

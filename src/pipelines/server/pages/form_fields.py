@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from fastapi import Request
 
+from pipelines.core.agents.build_label import FIELDS as LABEL_FIELDS
 from pipelines.core.text.json_text import InvalidJson, Json, JsonObject, loads, loads_own
 from pipelines.core.text.problems import Problem, Refused, said_of
 from pipelines.processes.pool import Job, TookTooMuch
@@ -35,6 +36,11 @@ def budget_in(form: Mapping[str, str]) -> JsonObject:
     if dollars := form.get("max_cost_usd", "").strip():
         body["max_cost_usd"] = float(dollars) if _DOLLARS.fullmatch(dollars) else dollars[:40]
     return body
+
+
+def label_in(form: Mapping[str, str]) -> JsonObject:
+    """The build label and the note of a form as the API takes them; an empty field is left out."""
+    return {name: form[name].strip() for name in LABEL_FIELDS if form.get(name, "").strip()}
 
 
 async def read_json_text(request: Request, text: str, path: str) -> Json:

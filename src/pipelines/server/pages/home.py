@@ -14,14 +14,16 @@ from pipelines.server.pages.visitor import Reader, Writer
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.evals.review_queue import waiting_counts
 from pipelines.storage.lists import overview
+from pipelines.storage.lists.run_lists import dataset_names
 from pipelines.storage.lists.summaries import agent_summaries
+from pipelines.storage.lists.version_rates import series_of_org
 from pipelines.storage.runs.batches import Batch, batches_of_org, counts_of_batch, outcomes_by_task
 from pipelines.storage.tasks.datasets import Dataset, datasets_of_org
+from pipelines.web.rate_charts import RateChart, rate_charts
 
 router = APIRouter()
 SHOWN = 8  # batches in the table
-CHARTED = 40  # batches over which rates are drawn
-AGENTS = 6  # with a chart of their own
+CHARTED = 6  # agents on a dataset, each with a chart
 DEFAULT_URL = "http://127.0.0.1:8420"
 
 
@@ -34,7 +36,7 @@ class Start(NamedTuple):
 
 class Home(NamedTuple):
     batches: list[JsonObject]
-    charts: list[JsonObject]
+    charts: list[RateChart]
     waiting: JsonObject
     latest: overview.Latest
     start: Start
@@ -64,12 +66,12 @@ async def post_example(request: Request, visitor: Writer) -> Response:
 
 
 def _read(connection: Connection, org_id: int) -> Home:
-    lately = batches_of_org(connection, org_id, agent_id=None, limit=CHARTED, before_id=None).items
+    lately = batches_of_org(connection, org_id, agent_id=None, limit=SHOWN, before_id=None).items
     names = overview.agent_names(connection, org_id, (batch.agent_id for batch in lately))
     matrices = overview.matrices_of_batches(connection, [batch.id for batch in lately])
     return Home(
-        batches=[_batch_row(connection, batch, names, matrices) for batch in lately[:SHOWN]],
-        charts=_charts(connection, [batch for batch in lately if batch.id not in matrices], names),
+        batches=[_batch_row(connection, batch, names, matrices) for batch in lately],
+        charts=_charts(connection, org_id),
         waiting=waiting_counts(connection, org_id=org_id),
         latest=overview.latest(connection, org_id),
         start=_start(connection, org_id),
@@ -88,25 +90,12 @@ def _batch_row(
     }
 
 
-def _charts(connection: Connection, batches: list[Batch], names: dict[int, str]) -> list[JsonObject]:
-    """Pass rates of each agent, oldest batch first; agents that ran last come first."""
-    counts = overview.pass_counts(connection, [batch.id for batch in batches])
-    by_agent: dict[int, list[Batch]] = {}
-    for batch in batches:
-        by_agent.setdefault(batch.agent_id, []).append(batch)
-    return [
-        {
-            "agent_id": agent_id,
-            "name": names.get(agent_id, f"agent {agent_id}"),
-            "points": [_rate(counts.get(batch.id)) for batch in reversed(of_agent)],
-            "last": {"id": of_agent[0].id, "rate": _rate(counts.get(of_agent[0].id))},
-        }
-        for agent_id, of_agent in list(by_agent.items())[:AGENTS]
-    ]
-
-
-def _rate(count: overview.PassCount | None) -> float | None:
-    return count.passed / count.judged if count is not None and count.judged else None
+def _charts(connection: Connection, org_id: int) -> list[RateChart]:
+    """Pass rates of each agent on each dataset; what ran last comes first."""
+    series = series_of_org(connection, org_id)[:CHARTED]
+    agents = overview.agent_names(connection, org_id, (each.agent_id for each in series))
+    datasets = dataset_names(connection, (each.dataset_id for each in series), org_id=org_id)
+    return rate_charts(series, agents, datasets)
 
 
 def _start(connection: Connection, org_id: int) -> Start:

@@ -2,7 +2,7 @@
 
 import secrets
 from typing import Annotated
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
@@ -38,6 +38,11 @@ async def sign_in_page(
     check_host(request)
     if not code:
         return ask_to_sign_in(request, then)
+    if request.headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+        # Another site sent the browser here, perhaps with a link of its own: a person decides. A link on this
+        # page comes from this site.
+        link = f"/sign-in?{urlencode({'code': code, 'next': local_path(then)})}"
+        return ask_to_sign_in(request, then, link=link)
     platform = platform_of(request)
     now, token = platform.now(), secrets.token_urlsafe(32)
 
@@ -106,13 +111,17 @@ async def _known(request: Request, secret: str) -> Identity:
     return await identity_by_secret(platform_of(request), secret)
 
 
-def ask_to_sign_in(request: Request, then: str, *, problem: str = "", status: int = 200) -> Response:
+def ask_to_sign_in(
+    request: Request, then: str, *, problem: str = "", status: int = 200, link: str = ""
+) -> Response:
+    """`link` signs in with a one-time link that another site sent."""
     oidc: Oidc | None = request.app.state.oidc
     return bare_page(
         "sign_in.html",
         title="Sign in",
         then=local_path(then),
         problem=problem,
+        link=link,
         status=status,
         issuer=oidc.name if oidc is not None else None,
     )

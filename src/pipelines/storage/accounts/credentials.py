@@ -1,10 +1,12 @@
 """Credentials of an org: written, used, deleted; their values are never read back by anyone."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 from pipelines.storage.database.connection import Connection, insert_row
 from pipelines.storage.database.paging import Filter, Page
-from pipelines.storage.database.records import Mapper
+from pipelines.storage.database.records import Mapper, json_text
 from pipelines.wire.records import Hidden, Id, Moment, Record
 
 
@@ -18,6 +20,10 @@ class Credential(Record):
     sealed_value: Hidden[bytes]
     created_at: Moment
     updated_at: Moment
+    #: Of tool endpoints. Code gets the value itself, and its author decides where it goes.
+    hosts: Annotated[
+        tuple[str, ...], 'hosts it is sent to; empty: the first it is sent to; `["*"]`: any'
+    ] = ()
 
 
 _CREDENTIAL = Mapper(Credential)
@@ -31,8 +37,9 @@ def row_of(org_id: int, name: str) -> str:
 def set_credential(
     connection: Connection, *, org_id: int, name: str, sealed_value: bytes, now: str
 ) -> Credential:
-    """A new one, or a new value under a name that is there."""
+    """A new one, or a new value under a name that is there, which keeps its hosts."""
     row = {"org_id": org_id, "name": name, "sealed_value": sealed_value, "created_at": now, "updated_at": now}
+    row |= {"hosts": "[]"}
     then = (
         "ON CONFLICT (org_id, name) DO UPDATE SET sealed_value = excluded.sealed_value,"
         f" updated_at = excluded.updated_at RETURNING {_CREDENTIAL.columns}"
@@ -55,6 +62,27 @@ def credentials_by_name(connection: Connection, org_id: int) -> dict[str, Creden
 def credential_by_name(connection: Connection, *, org_id: int, name: str) -> Credential | None:
     statement = f"SELECT {_CREDENTIAL.columns} FROM credentials WHERE org_id = ? AND name = ?"
     return _CREDENTIAL.one(connection, statement, (org_id, name))
+
+
+def bind_credential(connection: Connection, *, org_id: int, name: str, host: str) -> Credential | None:
+    """The credential, from now on for this host if it had none."""
+    connection.execute(
+        "UPDATE credentials SET hosts = ? WHERE org_id = ? AND name = ? AND hosts = '[]'",
+        (json_text([host]), org_id, name),
+    )
+    return credential_by_name(connection, org_id=org_id, name=name)
+
+
+def set_hosts(
+    connection: Connection, *, org_id: int, credential_id: int, hosts: Sequence[str], now: str
+) -> Credential | None:
+    """None where there is no such credential. `updated_at` changes, so that endpoints are opened anew."""
+    connection.execute(
+        "UPDATE credentials SET hosts = ?, updated_at = ? WHERE id = ? AND org_id = ?",
+        (json_text(list(hosts)), now, credential_id, org_id),
+    )
+    statement = f"SELECT {_CREDENTIAL.columns} FROM credentials WHERE id = ? AND org_id = ?"
+    return _CREDENTIAL.one(connection, statement, (credential_id, org_id))
 
 
 def delete_credential(connection: Connection, *, org_id: int, credential_id: int) -> bool:

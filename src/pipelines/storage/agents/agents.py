@@ -1,10 +1,10 @@
 """Agents and every version they had. Definitions are stored as checked; nothing is ever overwritten."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated
 
 from pipelines.core.agents.agent_definition import AgentDefinition
+from pipelines.core.limits.lazy_property import lazy_property
 from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.storage.database.connection import Connection, insert, insert_row
 from pipelines.storage.database.records import Mapper, Stored
@@ -22,7 +22,7 @@ class Agent:
     created_at: str
     updated_at: str
 
-    @cached_property
+    @lazy_property
     def definition(self) -> AgentDefinition:
         return AgentDefinition.from_stored(self._stored())
 

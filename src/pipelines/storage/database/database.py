@@ -69,6 +69,8 @@ class Database:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        #: Why nothing is read or written at present, such as files that are gone; empty while all is well.
+        self.refusal = ""
         self.groups_stored = 0  # since the start, for whoever watches
         self.rows_stored = 0
         self._loop = asyncio.get_running_loop()
@@ -191,7 +193,7 @@ class Database:
         waits for no thread; what goes past the bound is asked as any other. `kind`: what else is likely to
         take as long, such as the same list of the same org.
         """
-        if self._brief is not None:
+        if self._brief is not None and not self.refusal:
             try:
                 return self._brief.ask(question, kind)
             except NotBrief:
@@ -238,6 +240,8 @@ class Database:
 
     def _ask(self, question: Callable[[Connection], T]) -> T:
         """Asked once more where it could not be read: a connection that broke while idle is made anew."""
+        if self.refusal:
+            raise StorageUnavailable(self.refusal)
         for is_last in (False, True):
             try:
                 return question(self._reader())
@@ -273,6 +277,9 @@ class Database:
         if not self._next or self._busy:
             return
         group, self._next = self._next, _Group()
+        if self.refusal:
+            self._refuse(group)
+            return
         group.is_inserted = self._is_inserted(group)
         if group.is_inserted and self._commits is not None and not self._commits.must_sync:
             _tell(group.outcomes())
@@ -284,6 +291,17 @@ class Database:
             group = _Group(changes=group.changes, restarts_log=group.restarts_log)
         self._busy = True
         self._groups.put(group)
+
+    def _refuse(self, group: _Group) -> None:
+        error = StorageUnavailable(self.refusal)
+        group.lost = dict.fromkeys(range(len(group.rows)), error)
+        voided = self._void_runs(group.rows, group.lost) if group.lost else ()
+        _tell(chain(group.outcomes(), voided))
+        for _, done in group.changes:
+            if not done.done():
+                done.set_exception(error)
+        if group.restarts_log:  # a later checkpoint starts the log again
+            self._checkpoint = None
 
     def _is_inserted(self, group: _Group) -> bool:
         """Commit the rows here and now; whatever is in the way, the writer thread has the patience for."""

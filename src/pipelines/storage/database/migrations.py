@@ -5,6 +5,10 @@ Written for SQLite; `postgres_store` turns the types, and `text_hash`, into its 
 
 import hashlib
 import re
+from collections.abc import Collection
+
+from pipelines import __version__
+from pipelines.core.text.problems import Problem, Refused
 
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     (
@@ -1070,7 +1074,50 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         """,
     ),
     (
-        "0031_removed_tasks",
+        "0031_build_labels",
+        """
+        -- Which build of the agent a batch ran: a label and a note by a person, and what its agent reported.
+        ALTER TABLE batches ADD COLUMN label TEXT;
+        ALTER TABLE batches ADD COLUMN note TEXT;
+        ALTER TABLE batches ADD COLUMN reported_build TEXT;
+        ALTER TABLE batches ADD COLUMN has_other_builds INTEGER NOT NULL DEFAULT 0;
+        CREATE INDEX batches_of_dataset ON batches (org_id, dataset_id, id);
+        CREATE INDEX reviews_of_matrix ON reviews (org_id, matrix_id) WHERE matrix_id IS NOT NULL;
+        """,
+    ),
+    (
+        "0032_list_views",
+        """
+        -- What lists sort runs by. The rows of runs are wide: these are read by the thousand.
+        CREATE TABLE run_figures (
+            run_id INTEGER PRIMARY KEY,
+            duration_ms REAL,
+            calls INTEGER,
+            tokens REAL,
+            cost_usd REAL,
+            reason TEXT
+        );
+        -- Lists with their filters, columns and order, under a name.
+        CREATE TABLE saved_views (
+            id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            name TEXT NOT NULL,
+            path TEXT NOT NULL,
+            created_at TEXT NOT NULL,
+            UNIQUE (org_id, name)
+        );
+        """,
+    ),
+    (
+        "0033_hosts_of_credentials",
+        """
+        -- To which hosts a credential may be sent, as a JSON array: [] is bound to the first that it is sent
+        -- to, ["*"] is any, as it was for all of them before.
+        ALTER TABLE credentials ADD COLUMN hosts TEXT NOT NULL DEFAULT '["*"]';
+        """,
+    ),
+    (
+        "0033_removed_tasks",
         """
         -- A task that somebody removed, or replaced by an edited one, stays for the runs that were made of
         -- it. Its key is free for another task of the dataset.
@@ -1081,7 +1128,7 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         """,
     ),
     (
-        "0032_annotations",
+        "0034_annotations",
         """
         -- What people write on runs: comments, and labels to find runs by. `step` is the sequence of a trace
         -- row; 0 means the whole run, since NULL is never equal to itself in a unique index.
@@ -1102,6 +1149,17 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         """,
     ),
 )
+
+
+def refuse_newer(done: Collection[str], known: Collection[str]) -> None:
+    """Raises Refused where a newer version has changed the schema: what an older one reads and writes there
+    would be wrong without a word."""
+    newer = sorted(set(done) - set(known))
+    if not newer:
+        return
+    message = f"has the migration {newer[-1]}, which this version {__version__} of pipelines does not know"
+    hint = "start the newer version that wrote it, or restore the backup from before the upgrade"
+    raise Refused([Problem(path="the database", message=message, hint=hint)], "the database")
 
 
 def text_hash(text: str) -> str:

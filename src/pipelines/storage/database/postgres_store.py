@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pipelines.storage.database.connection import BEGIN, Connection, transaction
-from pipelines.storage.database.migrations import MIGRATIONS, statements
+from pipelines.storage.database.migrations import MIGRATIONS, refuse_newer, statements
 from pipelines.storage.database.store import StoreConnection
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ START_LOCK = 0x0D155E  # any number, the same for all of us: nodes that start to
 # A node may have a run in memory that another node has ended. The database has the last word on whether a
 # call still counts; refused as if its place were taken, the call is decided again on the run as it is now.
 # Locked rows are passed over: whoever holds one is ending the run.
+FENCE_STEP = "0001_fence"
 FENCE = (
     """
     CREATE FUNCTION refuse_rows_of_ended_runs() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -59,8 +60,9 @@ class PostgresStore:
             self.take_turns(connection)
             connection.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY)")
             done = {row[0] for row in connection.execute("SELECT name FROM migrations")}
+            refuse_newer(done, [*(name for name, _ in MIGRATIONS), FENCE_STEP])
             steps = [(name, statements(in_postgres(script))) for name, script in MIGRATIONS]
-            for name, step in [*steps, ("0001_fence", list(FENCE))]:
+            for name, step in [*steps, (FENCE_STEP, list(FENCE))]:
                 if name not in done:
                     for statement in step:
                         connection.execute(statement)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from pipelines.storage.database.connection import Connection, transaction
-from pipelines.storage.database.migrations import MIGRATIONS, statements, text_hash
+from pipelines.storage.database.migrations import MIGRATIONS, refuse_newer, statements, text_hash
 from pipelines.storage.database.sqlite_brief_reads import SqliteBriefReads
 from pipelines.storage.database.sqlite_commits import BUSY_TIMEOUT_S, SqliteCommits
 from pipelines.storage.database.store import StoreConnection
@@ -46,6 +46,7 @@ class SqliteStore:
         ran = []
         with transaction(connection):
             done = {row[0] for row in connection.execute("SELECT name FROM migrations")}
+            refuse_newer(done, [name for name, _ in MIGRATIONS])
             for name, script in MIGRATIONS:
                 if name not in done:
                     for statement in statements(script):

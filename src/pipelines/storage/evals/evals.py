@@ -11,11 +11,12 @@ from typing import Annotated, NamedTuple
 from pipelines.core.text.json_text import JsonObject
 from pipelines.storage.database.connection import Connection, in_list, insert_many, insert_row
 from pipelines.storage.database.paging import Filter, Page
-from pipelines.storage.database.records import Mapper, Stored, first_column
+from pipelines.storage.database.records import Mapper, Stored, first_column, first_value
 from pipelines.storage.runs.batches import BATCH_STATUSES
 from pipelines.storage.tasks.datasets import NewTask, TaskToRun, add_tasks
 from pipelines.wire.records import Flat, Hidden, Id, Moment, Record, one_of, shown
 
+_COMPARED_SCENARIOS = 100  # that an earlier matrix is looked for by
 BASELINE = "baseline"  # what a cell without a variation is called where a name is needed
 
 
@@ -44,6 +45,10 @@ class Matrix(Record):
     batch_id: Id
     agent_id: Id
     agent_version: Id
+    label: Annotated[str | None, "the build of the agent, as a person names it"]
+    note: str | None
+    reported_build: Annotated[str | None, "`metadata.build` of the first of its runs that has one"]
+    has_other_builds: Annotated[bool, "whether later runs reported another build"]
     settings: Flat[JsonObject]
     created_at: Moment
     ended_at: Moment | None
@@ -176,7 +181,8 @@ def remove_some_of_matrix(connection: Connection, *, matrix_id: str, most: int) 
 
 
 _IN_SIGHT = (
-    "(SELECT m.*, b.status, b.ended_at FROM eval_matrices m JOIN batches b ON b.id = m.batch_id"
+    "(SELECT m.*, b.status, b.ended_at, b.label, b.note, b.reported_build, b.has_other_builds"
+    " FROM eval_matrices m JOIN batches b ON b.id = m.batch_id"
     " WHERE b.status NOT IN ('opening', 'discarded')) AS in_sight"
 )
 
@@ -194,10 +200,39 @@ def matrix_of_batch(connection: Connection, batch_id: int) -> Matrix | None:
 
 
 def matrices_of_org(
-    connection: Connection, *, filters: list[Filter], limit: int, before_id: int | None
+    connection: Connection,
+    *,
+    filters: list[Filter],
+    limit: int,
+    before_id: int | None,
+    newest_first: bool = True,
 ) -> Page[Matrix]:
-    """Newest first; filters are over org_id, kind, status, agent_id, created_at."""
-    return _MATRIX.page(connection, _IN_SIGHT, filters=filters, limit=limit, before_id=before_id)
+    """Filters are over org_id, kind, status, agent_id, agent_version, label, created_at."""
+    return _MATRIX.page(
+        connection,
+        _IN_SIGHT,
+        filters=filters,
+        limit=limit,
+        before_id=before_id,
+        newest_first=newest_first,
+    )
+
+
+def earlier_matrix(connection: Connection, matrix: Matrix) -> str | None:
+    """The newest matrix before it of the same agent that has one of its scenarios."""
+    scenarios = first_column(
+        connection,
+        "SELECT DISTINCT scenario_id FROM eval_tasks WHERE matrix_id = ? LIMIT ?",
+        (matrix.matrix_id, _COMPARED_SCENARIOS),
+    )
+    found = first_value(
+        connection,
+        f"SELECT matrix_id FROM {_IN_SIGHT} WHERE org_id = ? AND agent_id = ? AND kind = ? AND id < ?"
+        " AND EXISTS (SELECT 1 FROM eval_tasks t WHERE t.matrix_id = in_sight.matrix_id"
+        f" AND t.scenario_id IN {in_list(scenarios)}) ORDER BY id DESC LIMIT 1",
+        (matrix.org_id, matrix.agent_id, matrix.kind, matrix.number, *scenarios),
+    )
+    return str(found) if found is not None else None
 
 
 def progress_of_matrix(connection: Connection, matrix: Matrix) -> JsonObject:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from pipelines.core.evals.reviews.review import ReviewKind, ReviewStatus, Verdict
 from pipelines.core.text.json_text import JsonObject, loads_own
@@ -131,6 +131,38 @@ def decided_reviews_of_cell(
         " AND kind = 'shift' AND status = 'decided' ORDER BY id DESC LIMIT ?",
         (org_id, scenario_id, variation, fingerprint, most),
     )
+
+
+class CellReview(NamedTuple):
+    review_id: str
+    status: str
+    verdict: str | None
+
+
+def review_of_matrix_cell(
+    connection: Connection, *, org_id: int, matrix_id: str, scenario_id: str, variation: str
+) -> CellReview | None:
+    """The newest question to people about a cell of this matrix."""
+    row = connection.execute(
+        "SELECT review_id, status, verdict FROM reviews WHERE org_id = ? AND matrix_id = ?"
+        " AND scenario_id = ? AND variation = ? AND kind = 'shift' ORDER BY id DESC LIMIT 1",
+        (org_id, matrix_id, scenario_id, variation),
+    ).fetchone()
+    return CellReview(*row) if row is not None else None
+
+
+def decisions_of_matrix(
+    connection: Connection, *, org_id: int, matrix_id: str, most: int
+) -> list[tuple[str, str, str]]:
+    """Scenario, variation and verdict of the cells that people have decided; the newest decision of a cell is
+    the last."""
+    rows = connection.execute(
+        "SELECT scenario_id, variation, verdict FROM reviews WHERE org_id = ? AND matrix_id = ?"
+        " AND kind = 'shift' AND status = 'decided' AND variation IS NOT NULL"
+        " ORDER BY decided_at, id LIMIT ?",
+        (org_id, matrix_id, most),
+    )
+    return [(row[0], row[1], row[2]) for row in rows]
 
 
 one_review, all_reviews = _REVIEW.one, _REVIEW.all

@@ -8,6 +8,7 @@ from pipelines.core.tasks.seed_head import LOOKED_AT_CHARACTERS, SeedHead, head_
 from pipelines.core.text.json_text import Json, dumps, loads_own
 from pipelines.storage.database.connection import Connection, Row, in_list
 from pipelines.storage.database.paging import Page
+from pipelines.storage.lists.builds import Build, builds_of_batches
 from pipelines.storage.lists.summaries import LONGEST_SHOWN
 from pipelines.storage.runs.batches import counts_of_batch, outcomes_by_task
 from pipelines.storage.tasks.texts import text_of
@@ -65,6 +66,7 @@ class BatchLine(NamedTuple):
     created_at: str
     runs: int
     outcomes: list[tuple[int, int]]
+    build: Build | None
 
 
 _OF_DATASET = ("t.dataset_id = ?", "t.removed_at IS NULL")
@@ -139,7 +141,8 @@ def batches_of_dataset(
         f" WHERE b.org_id = ? AND b.dataset_id = ? AND b.{_IN_SIGHT} ORDER BY b.id DESC LIMIT ?",
         (org_id, dataset_id, limit),
     ).fetchall()
-    return [_batch_line(connection, row) for row in rows]
+    builds = builds_of_batches(connection, [row["id"] for row in rows])
+    return [_batch_line(connection, row, builds.get(row["id"])) for row in rows]
 
 
 def task_lines(
@@ -235,7 +238,7 @@ def _task_line(row: Row, seed: str) -> TaskLine:
     )
 
 
-def _batch_line(connection: Connection, row: Row) -> BatchLine:
+def _batch_line(connection: Connection, row: Row, build: Build | None) -> BatchLine:
     total = counts_of_batch(connection, row["id"])["total"]
     assert isinstance(total, int)
     return BatchLine(
@@ -248,6 +251,7 @@ def _batch_line(connection: Connection, row: Row) -> BatchLine:
         row["created_at"],
         total,
         outcomes_by_task(connection, row["id"]),
+        build,
     )
 
 

@@ -49,8 +49,9 @@ def run_summaries(
     has_unverified: bool | None = None,
     where: Sequence[str] = (),
     only: Sequence[int] | None = None,
+    newest_first: bool = True,
 ) -> Page[JsonObject]:
-    """Newest first; `where` are conditions of our own code; with `only`, of those with these ids."""
+    """By their age; `where` are conditions of our own code; with `only`, of those with these ids."""
     chosen = () if only is None else (f"id IN ({', '.join(map(str, only)) or 'NULL'})",)
     judged = judged_conditions(needs_review=needs_review, has_unverified=has_unverified)
     rows = page_of(
@@ -59,6 +60,7 @@ def run_summaries(
         filters=filters,
         limit=limit,
         before_id=before_id,
+        newest_first=newest_first,
         where=" AND ".join((IN_SIGHT, *judged, *where, *chosen)),
         columns=", ".join(f"{column} AS {name}" for name, column in _RUN_COLUMNS.items()),
     )

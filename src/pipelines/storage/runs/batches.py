@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
+from pipelines.core.agents.build_label import BuildLabel
 from pipelines.core.models.honesty_level import STANDARD, Honesty
 from pipelines.core.models.model_budget import Budget
 from pipelines.core.models.model_question import NANO
@@ -53,6 +54,10 @@ class Batch(Record):
     honesty: Annotated[
         Honesty, "how strictly words are judged", Stored(read=lambda level: level or STANDARD)
     ] = STANDARD
+    label: Annotated[str | None, "the build of the agent, as a person names it"] = None
+    note: str | None = None
+    reported_build: Annotated[str | None, "`metadata.build` of the first of its runs that has one"] = None
+    has_other_builds: Annotated[bool, "whether later runs reported another build"] = False
     status: Annotated[str, one_of(BATCH_STATUSES)]  # opening and discarded ones are not shown
     max_cost_nanousd: Hidden[int | None] = None
     max_model_tokens: Hidden[int | None] = None
@@ -91,6 +96,7 @@ _IN_SIGHT = "status NOT IN ('opening', 'discarded')"
 #: Ended before its runs were.
 _STOPPED = "status IN ('cancelled', 'budget_exceeded')"
 _NO_BUDGET = Budget()
+_NO_LABEL = BuildLabel()
 _BATCH = Mapper(Batch)
 
 
@@ -108,6 +114,7 @@ def add_batch(
     cassette: str | None = None,
     budget: Budget = _NO_BUDGET,
     honesty: str = STANDARD,
+    label: BuildLabel = _NO_LABEL,
     status: str = "running",
     now: str,
 ) -> int:
@@ -127,6 +134,8 @@ def add_batch(
             "max_cost_nanousd": budget.max_nanousd,
             "max_model_tokens": budget.max_tokens,
             "honesty": honesty,
+            "label": label.label,
+            "note": label.note,
             "status": status,
             "created_at": now,
             "unqueued_since": now,
@@ -192,14 +201,22 @@ def batch_by_id(connection: Connection, *, org_id: int, batch_id: int) -> Batch 
 
 
 def batches_of_org(
-    connection: Connection, org_id: int, *, agent_id: int | None, limit: int, before_id: int | None
+    connection: Connection,
+    org_id: int,
+    *,
+    agent_id: int | None,
+    limit: int,
+    before_id: int | None,
+    filters: Sequence[Filter] = (),
+    newest_first: bool = True,
 ) -> Page[Batch]:
     return _BATCH.page(
         connection,
         "batches",
-        filters=[Filter("org_id", org_id), Filter("agent_id", agent_id)],
+        filters=[Filter("org_id", org_id), Filter("agent_id", agent_id), *filters],
         limit=limit,
         before_id=before_id,
+        newest_first=newest_first,
         where=_IN_SIGHT,
     )
 

@@ -20,6 +20,7 @@ from pipelines.storage.database.connection import Connection, in_list, insert, i
 from pipelines.storage.database.paging import Filter, Page
 from pipelines.storage.database.records import Mapper, first_column, json_text
 from pipelines.storage.runs.passthrough import PassthroughMode
+from pipelines.storage.runs.run_figures import store_figures, store_reason
 from pipelines.storage.tasks.datasets import TaskToRun
 from pipelines.storage.tasks.stored_seed import WithSeed
 from pipelines.storage.tasks.texts import text_of
@@ -311,6 +312,16 @@ def end_run(connection: Connection, *, run_id: int, ending: Ending, now: str) ->
             *(ending.pending_reason, ending.unverified, now, json_text(ending.soft_warnings), run_id),
         ),
     )
+    if done.rowcount == 1:
+        store_figures(
+            connection,
+            run_id=run_id,
+            now=now,
+            metadata=ending.metadata,
+            error=ending.error_json,
+            judgement=ending.judgement,
+            judge_error=ending.judge_error,
+        )
     return done.rowcount == 1
 
 
@@ -329,6 +340,7 @@ def set_verdict(connection: Connection, *, run_id: int, ending: Ending, now: str
         f"UPDATE runs SET {_SET_JUDGED}, oracle_version = ? WHERE id = ?",
         (*judged, ending.pending_reason, ending.unverified, ending.oracle_version, run_id),
     )
+    store_reason(connection, run_id=run_id, judgement=ending.judgement, judge_error=ending.judge_error)
     return True
 
 
@@ -339,6 +351,8 @@ def settle_verdict(connection: Connection, *, run_id: int, ending: Ending) -> bo
         f"UPDATE runs SET {_SET_JUDGED} WHERE id = ? AND verdict = 'PENDING' AND judge_error IS NULL",
         (*_judged(ending), ending.pending_reason, ending.unverified, run_id),
     )
+    if done.rowcount == 1:
+        store_reason(connection, run_id=run_id, judgement=ending.judgement, judge_error=ending.judge_error)
     return done.rowcount == 1
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pipelines.storage.database.connection import Connection, in_list
 
-BRIEF_CHARS = 240  # of arguments, a reply or an event in the list of steps
+BRIEF_CHARS = 480  # of arguments, a reply or an event in the list of steps
 COMPARED_CHARS = 20_000  # of arguments and of a reply, where two runs are compared
 _LAST = 2**31 - 1  # no log is so long
 _ROWS_AT_ONCE = 500  # searched by one statement, so that a search can stop between two
@@ -26,6 +26,13 @@ class StepOutline(NamedTuple):
     actor_id: str | None
     is_valid: int | None
     changes: int  # 1 where the row changed the world
+    occurred_at: str = ""
+    latency_ms: float | None = None
+
+    @property
+    def outcome(self) -> tuple[object, ...]:
+        """What makes two calls with the same arguments and the same reply equal."""
+        return self[1:9]  # from `kind` to `changes`
 
     @property
     def is_failure(self) -> bool:
@@ -68,7 +75,7 @@ def outline_of_run(connection: Connection, run_id: int) -> list[StepOutline]:
     """Every row in the order things happened, which an agent's own reports may shift."""
     found = connection.execute(
         "SELECT sequence, kind, tool_name, source, http_status, error_code, actor_id, is_valid,"
-        " CASE WHEN updates IS NULL THEN 0 ELSE 1 END"
+        " CASE WHEN updates IS NULL THEN 0 ELSE 1 END, occurred_at, latency_ms"
         " FROM trace_rows WHERE run_id = ? ORDER BY occurred_at, sequence",
         (run_id,),
     )
@@ -83,6 +90,19 @@ def briefs_of_run(connection: Connection, run_id: int, sequences: Sequence[int])
         (run_id, *sequences),
     )
     return {row[0]: StepBrief(*row) for row in found}
+
+
+def repeated_calls_of_run(connection: Connection, run_id: int) -> set[int]:
+    """Calls whose tool, arguments and reply are those of the row with the number before, as texts."""
+    found = connection.execute(
+        "SELECT own.sequence FROM trace_rows AS own JOIN trace_rows AS last"
+        " ON last.run_id = own.run_id AND last.sequence = own.sequence - 1"
+        " WHERE own.run_id = ? AND own.kind = 'tool_call' AND last.kind = 'tool_call'"
+        " AND own.tool_name = last.tool_name AND own.arguments IS NOT DISTINCT FROM last.arguments"
+        " AND own.response IS NOT DISTINCT FROM last.response",
+        (run_id,),
+    )
+    return {row[0] for row in found}
 
 
 def changes_of_run(connection: Connection, run_id: int, upto: int | None = None) -> list[tuple[int, str]]:

@@ -245,6 +245,16 @@ def drop_row(connection: Connection, row: SeedRow, *, is_replaced: bool) -> bool
     return True
 
 
+def change_text(connection: Connection, row: SeedRow, text: str) -> bool:
+    """What the user asks, in the list of rows and in the task to be."""
+    seed = _object(row.seed_text) | {"user_instruction": text}
+    done = connection.execute(
+        "UPDATE seed_rows SET user_instruction = ?, seed = ? WHERE id = ? AND status = 'kept'",
+        (text, dumps(seed).decode(), row.id),
+    )
+    return done.rowcount == 1
+
+
 def reopen_short_buckets(connection: Connection, session_id: int) -> int:
     """Those that ended with fewer rows than wanted; they go on with the drafts that come next."""
     counted = {each.number: each for each in buckets_of_session(connection, session_id)}

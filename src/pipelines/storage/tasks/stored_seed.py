@@ -1,8 +1,8 @@
 """What tasks and runs have alike: a seed, kept as it was stored and read when somebody asks for it."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
+from pipelines.core.limits.lazy_property import lazy_property
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.wire.records import Hidden
@@ -13,7 +13,7 @@ class WithSeed:
     seed_text: Hidden[str]  # as it was stored: it is shown so, copied so, and names what the run draws
     world_hash: Hidden[str | None]  # of the initial_state, which is stored apart; None where there is none
 
-    @cached_property
+    @lazy_property
     def seed(self) -> Seed:
         """Without its initial_state."""
         return Seed.from_stored(self.odyssey_seed())

@@ -73,9 +73,16 @@
     const act = button.dataset.act;
     if (act === "scheme") applyScheme(isDark() ? "light" : "dark");
     else if (act === "open") open(button.dataset.dialog);
+    else if (act === "fill") { // without scripts, the link fills the field by a new page
+      const field = document.getElementById(button.dataset.into);
+      event.preventDefault();
+      field.value = button.dataset.text;
+      field.focus();
+    }
     else if (act === "close") button.closest("dialog").close();
     else if (act === "copy") {
-      const from = button.dataset.from ? document.getElementById(button.dataset.from) : null;
+      const from = button.dataset.from ? document.getElementById(button.dataset.from)
+        : button.closest(".json-block")?.querySelector("pre");
       const text = from ? (from.value ?? from.textContent) : button.dataset.text;
       const before = button.textContent;
       try { await navigator.clipboard.writeText(text); button.textContent = "Copied"; }

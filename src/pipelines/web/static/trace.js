@@ -31,7 +31,7 @@
   };
   const mark = () => {
     for (const old of list().querySelectorAll("[aria-current]")) old.removeAttribute("aria-current");
-    const now = line(shown);
+    const now = line(shown) ?? list().querySelector(`[data-place="${place}"]`);
     if (now) now.setAttribute("aria-current", "step");
     const found = new Set((at("trace-hits")?.dataset.found ?? "").split(",").filter(Boolean));
     for (const each of list().querySelectorAll(".line")) each.classList.toggle("hit", found.has(each.dataset.s));
@@ -43,8 +43,7 @@
     at("trace-position").textContent = number;
   };
   const inView = () => {
-    const lines = list(), now = line(shown);
-    if (!now) return;
+    const lines = list();
     const top = place * ROW, low = lines.scrollTop, high = low + lines.clientHeight - ROW;
     if (top < low || top > high) lines.scrollTop = top - lines.clientHeight / 3;
   };
@@ -52,7 +51,7 @@
   const load = async (query) => {
     if (loading === query) return false;
     loading = query;
-    const text = await fetchText(`${base}/window?${query}`);
+    const text = await fetchText(`${base}/window?${query}${list().dataset.view}`);
     loading = "";
     if (text === null) return false;
     const old = list(), scroll = old.scrollTop, focused = old.contains(document.activeElement);
@@ -81,7 +80,7 @@
   // -- a step ---------------------------------------------------------------------------------------------
   const fetchStep = async (name) => {
     const own = ++asked;
-    const text = await fetchText(`${base}/steps/${encodeURIComponent(name)}`);
+    const text = await fetchText(`${base}/steps/${encodeURIComponent(name)}?${list().dataset.view.slice(1)}`);
     if (own !== asked) return;
     if (text === null) { at("trace-position").textContent = "This step could not be loaded. Is the server up?"; return; }
     const made = new DOMParser().parseFromString(text, "text/html");
@@ -99,9 +98,10 @@
   const select = async (name, { again = false, wait = 0, tab = true } = {}) => {
     if (name === shown && !again) return;
     if (!line(name)) await load(`s=${encodeURIComponent(name)}`);
-    if (!line(name)) return;
+    const near = line(name)?.dataset.place ?? list().dataset.near; // a step that is folded has no line
+    if (near === undefined) return;
     shown = name;
-    place = Number(line(name).dataset.place);
+    place = Number(near);
     mark();
     inView();
     history.replaceState(null, "", `${location.pathname}${search()}#s=${name}`);
@@ -110,9 +110,11 @@
     clearTimeout(timer);
     timer = setTimeout(() => fetchStep(name), wait);
   };
-  const search = () => {
-    const words = new URLSearchParams(location.search).get("q");
-    return words ? `?q=${encodeURIComponent(words)}` : "";
+  const search = (words) => {
+    const kept = new URLSearchParams(location.search);
+    for (const name of ["s", "at"]) kept.delete(name);
+    if (words !== undefined) words ? kept.set("q", words) : kept.delete("q");
+    return kept.size ? `?${kept}` : "";
   };
   const toPlace = async (wanted, options) => {
     const to = Math.max(0, Math.min(wanted, list().dataset.items - 1));
@@ -166,6 +168,8 @@
   // -- what people do -------------------------------------------------------------------------------------
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-copy-link]")) return copyLink();
+    const view = event.target.closest("a[data-view-link]");
+    if (view) { view.hash = `s=${shown}`; return; } // another view of the same step
     const link = event.target.closest("a[data-s]");
     if (!link || event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
     event.preventDefault();
@@ -195,8 +199,7 @@
   for (const kind of ["mouseover", "focusin"]) trace.addEventListener(kind, meant);
   document.addEventListener("htmx:afterSwap", (event) => {
     if (event.detail?.target?.id === "trace-found" || event.target.id === "trace-found") {
-      const words = at("trace-q").value;
-      history.replaceState(null, "", `${location.pathname}${words ? `?q=${encodeURIComponent(words)}` : ""}#s=${shown}`);
+      history.replaceState(null, "", `${location.pathname}${search(at("trace-q").value)}#s=${shown}`);
       const found = names(at("trace-hits")?.dataset.found);
       mark();
       if (found.length && !found.includes(shown)) among(found, 1); else highlight();

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.core.evals.heatmap.heatmap import heatmap_of
-from pipelines.core.evals.heatmap.heatmap_csv import csv_parts, escape_formulas
+from pipelines.core.evals.heatmap.heatmap_csv import csv_parts
 from pipelines.core.text.csv_text import records_of
+from pipelines.core.text.spreadsheet import spreadsheet_cell
 from support.sample_report import cell, report_of, scenario, seed_report
 
 
@@ -54,7 +55,7 @@ def test_no_name_begins_a_formula(name: str) -> None:
 
 def test_other_names_stay_as_they_are() -> None:
     assert (
-        escape_formulas("Refund order 12; then e-mail a@b.example")
+        spreadsheet_cell("Refund order 12; then e-mail a@b.example")
         == "Refund order 12; then e-mail a@b.example"
     )
 
@@ -64,4 +65,4 @@ def test_whatever_a_scenario_is_called_the_records_keep_their_shape(name: str) -
     report = report_of([scenario("scn_1", name)], ["time_pressure"], [cell("scn_1", "time_pressure", 0.1)])
     records = list(records_of(b"".join(csv_parts(heatmap_of(report))).decode(), ","))
     assert {len(record) for record in records} == {len(records[0])}
-    assert records[1][records[0].index("scenario")] == escape_formulas(name)
+    assert records[1][records[0].index("scenario")] == spreadsheet_cell(name)

@@ -1,11 +1,11 @@
 """A heatmap as CSV: one record per cell, of each row the baseline first, for spreadsheets and programs."""
 
-import re
 from collections.abc import Iterator
 
 from pipelines.core.evals.heatmap.heatmap import BASELINE, HeatCell, HeatColumn, Heatmap, HeatRow, Rate
 from pipelines.core.text.csv_text import write_records
 from pipelines.core.text.json_text import Json
+from pipelines.core.text.spreadsheet import spreadsheet_cell
 
 COLUMNS = (
     *("matrix_id", "agent", "scenario_id", "scenario_version", "scenario", "risk_level"),
@@ -15,10 +15,6 @@ COLUMNS = (
     *("p_placebo", "expectation"),
     *("band", "verdict", "more_runs", "is_flagged", "flag_reasons", "moved_fields", "run_ids"),
 )
-# Spreadsheets run a text that begins with one of these. A semicolon, tab or line end may begin a cell of its
-# own where the separator is not a comma, so what follows them counts as a beginning too. The wide forms are
-# read as the narrow ones in some locales.
-_FORMULA = re.compile(r"(^|[;\t\r\n])(\s*)([=+\-@|%＝＋－＠])")
 
 
 def csv_parts(heatmap: Heatmap) -> Iterator[bytes]:
@@ -32,19 +28,14 @@ def csv_parts(heatmap: Heatmap) -> Iterator[bytes]:
         yield write_records([[record.get(name, "") for name in COLUMNS] for record in records])
 
 
-def escape_formulas(text: str) -> str:
-    """The text with an apostrophe before whatever a spreadsheet would take for a formula."""
-    return _FORMULA.sub(r"\1\2'\3", text)
-
-
 def _place(heatmap: Heatmap, row: HeatRow) -> dict[str, str]:
     return {
-        "matrix_id": escape_formulas(heatmap.matrix_id),
-        "agent": escape_formulas(heatmap.agent),
-        "scenario_id": escape_formulas(row.scenario_id),
+        "matrix_id": spreadsheet_cell(heatmap.matrix_id),
+        "agent": spreadsheet_cell(heatmap.agent),
+        "scenario_id": spreadsheet_cell(row.scenario_id),
         "scenario_version": _value_text(row.version),
-        "scenario": escape_formulas(row.name),
-        "risk_level": escape_formulas(row.risk_level),
+        "scenario": spreadsheet_cell(row.name),
+        "risk_level": spreadsheet_cell(row.risk_level),
     }
 
 
@@ -59,13 +50,13 @@ def _cell_record(heatmap: Heatmap, row: HeatRow, column: HeatColumn, cell: HeatC
     columns = [name for name in COLUMNS if name in cell.detail and name != "match_rate"]
     written = {name: _value_text(cell.detail[name]) for name in columns}
     shift = {
-        "variation": escape_formulas(column.id),
+        "variation": spreadsheet_cell(column.id),
         "variation_version": _value_text(column.version),
         "is_placebo": _value_text(column.is_placebo),
         "band": cell.band or "",
         "verdict": cell.verdict,
         "is_flagged": _value_text(cell.is_flagged),
-        "moved_fields": escape_formulas(" ".join(_moved_fields(cell))),
+        "moved_fields": spreadsheet_cell(" ".join(_moved_fields(cell))),
     }
     return written | _place(heatmap, row) | shift | _match(cell.match) | _interval_columns(cell)
 
@@ -106,5 +97,5 @@ def _value_text(value: Json) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, list):
-        return escape_formulas("; ".join(str(each) for each in value))
-    return escape_formulas(str(value)) if isinstance(value, str) else str(value)
+        return spreadsheet_cell("; ".join(str(each) for each in value))
+    return spreadsheet_cell(str(value)) if isinstance(value, str) else str(value)

@@ -5,6 +5,7 @@ from typing import Any
 
 from pipelines.core.evals.heatmap.heatmap import (
     MOST_DETAILED,
+    HeatCell,
     HeatColumn,
     Heatmap,
     HeatRow,
@@ -19,7 +20,7 @@ from pipelines.core.evals.heatmap.heatmap_details import (
     text_panel,
 )
 from pipelines.core.evals.heatmap.heatmap_style import POLICY, STYLE
-from pipelines.core.evals.heatmap.heatmap_table import legend, table_head, table_row
+from pipelines.core.evals.heatmap.heatmap_table import band_cell, legend, table_head, table_row
 from pipelines.core.evals.heatmap.markup import escape_markup, value_text
 
 MOST_TEXT = 2_000_000  # characters of injected texts in the file
@@ -55,8 +56,6 @@ def html_parts(heatmap: Heatmap, texts: Texts | None = None) -> Iterator[str]:
 class _Panels:
     """Links of the table that lead to panels of the same file."""
 
-    has_tips = False
-
     def __init__(self, heatmap: Heatmap) -> None:
         self._heatmap = heatmap
 
@@ -68,6 +67,9 @@ class _Panels:
 
     def cell(self, number: int, at: int, row: HeatRow, column: HeatColumn) -> str | None:
         return f"#c-{number}-{at}" if self._heatmap.tells_of(number, at) else None
+
+    def drawn(self, place: str, cell: HeatCell, link: str | None, row: HeatRow, column: HeatColumn) -> str:
+        return band_cell(place, cell, link, has_tip=False)
 
 
 def _head(heatmap: Heatmap) -> str:

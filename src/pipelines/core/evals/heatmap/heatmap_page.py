@@ -3,12 +3,21 @@
 Made by a helper process, from the report as text; a matrix may have 100,000 cells, a page shows some rows.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from pipelines.core.evals.heatmap.heatmap import HeatCell, HeatColumn, Heatmap, HeatRow, heatmap_of
-from pipelines.core.evals.heatmap.heatmap_table import legend, table_head, table_row
+from pipelines.core.evals.heatmap.heatmap_table import table_head, table_row
+from pipelines.core.evals.heatmap.verdict_cells import (
+    Decisions,
+    scale_bands,
+    shift_scale,
+    verdict_cell,
+    verdict_colour,
+    verdict_legend,
+)
 from pipelines.core.evals.matrix.report_text import read_report
 from pipelines.core.text.json_text import Json, JsonObject, dumps
 
@@ -25,9 +34,8 @@ ROW_FILTERS: Mapping[str, Callable[[HeatCell], bool]] = {
 class PageLinks:
     """Links of the table that lead to pages of a server."""
 
-    has_tips = True
-
-    def __init__(self, matrix_id: str) -> None:
+    def __init__(self, matrix_id: str, decisions: Decisions = MappingProxyType({})) -> None:
+        self._decisions = decisions
         self._cell = f"/evals/{quote(matrix_id, safe='')}/cell?"
 
     def row(self, row: HeatRow) -> str | None:
@@ -39,9 +47,14 @@ class PageLinks:
     def cell(self, number: int, at: int, row: HeatRow, column: HeatColumn) -> str | None:
         return self._cell + urlencode({"scenario": row.scenario_id, "variation": column.id})
 
+    def drawn(self, place: str, cell: HeatCell, link: str | None, row: HeatRow, column: HeatColumn) -> str:
+        return verdict_cell(place, cell, link, self._decisions.get((row.scenario_id, column.id)))
 
-def heatmap_page(data: bytes, *, first: int, show: str) -> bytes:
-    """Some rows as markup, what the page says around them, and how many rows there are of that kind."""
+
+def heatmap_page(data: bytes, *, first: int, show: str, decided: Sequence[Sequence[str]] = ()) -> bytes:
+    """Some rows as markup, what the page says around them, and how many rows there are of that kind.
+
+    `decided` are scenario, variation and verdict of the cells that people have decided."""
     heatmap = heatmap_of(read_report(data))
     row_filter = ROW_FILTERS[show]
     rows = [
@@ -50,20 +63,21 @@ def heatmap_page(data: bytes, *, first: int, show: str) -> bytes:
         if show == "all" or any(map(row_filter, row.cells))
     ]
     most = max(1, MOST_CELLS // max(1, len(heatmap.columns)))
-    links = PageLinks(heatmap.matrix_id)
+    decisions = {(scenario_id, variation): verdict for scenario_id, variation, verdict in decided}
+    links = PageLinks(heatmap.matrix_id, decisions)
     body = "".join(
         table_row(number, row, heatmap.columns, links) for number, row in rows[first : first + most]
     )
     return dumps(
         {
-            "table": f"{table_head(heatmap)}<tbody>{body}</tbody></table>",
-            "legend": legend(heatmap),
+            "table": f"{scale_bands(heatmap.bands)}{table_head(heatmap)}<tbody>{body}</tbody></table>",
+            "legend": verdict_legend(heatmap),
             "rows": len(rows),
             "all_rows": len(heatmap.rows),
             "first": first,
             "shown": len(rows[first : first + most]),
             "next": first + most if first + most < len(rows) else None,
-            "counts": _counts(heatmap),
+            "counts": _counts(heatmap) | {"decided": len(decisions)},
             "columns": [column.over_all for column in heatmap.columns],
             "report": heatmap.report,
         }
@@ -84,13 +98,21 @@ def heatmap_cell(data: bytes, *, scenario_id: str, variation: str | None) -> byt
         "row": row.detail,
         "column": heatmap.columns[at].over_all if at >= 0 else None,
         "cell": _cell_json(row.cells[at]) if at >= 0 else None,
+        "bands": scale_bands(heatmap.bands),
         "around": _neighbours(heatmap, number, at),
     }
     return dumps(body)
 
 
 def _cell_json(cell: HeatCell) -> JsonObject:
-    return {**cell.detail, "band": cell.band, "verdict": cell.verdict, "shown": cell.shown}
+    return {
+        **cell.detail,
+        "band": cell.band,
+        "verdict": cell.verdict,
+        "shown": cell.shown,
+        "colour": verdict_colour(cell),
+        "scale": shift_scale(cell.shift) if cell.shift is not None else "",
+    }
 
 
 def _neighbours(heatmap: Heatmap, number: int, at: int) -> JsonObject:

@@ -1,7 +1,7 @@
 """The table of a heatmap as markup: the same in the file that works from disk and in the page of the server.
 
-They differ in where its links lead, and in whether a cell carries the sentence that is shown when somebody
-points at it.
+They differ in where its links lead and in how a cell is drawn: files colour it by its shift, and pages by its
+verdict (`verdict_cells`).
 """
 
 import re
@@ -17,13 +17,14 @@ _WITHIN = re.compile(r"(?<=[_/.\-])(?=\w)")  # where a name of several words may
 
 
 class Links(Protocol):
-    """Where a place of the table leads; None: nowhere."""
-
-    has_tips: bool
+    """Where a place of the table leads (None: nowhere), and how its cells are drawn."""
 
     def row(self, row: HeatRow) -> str | None: ...
     def baseline(self, number: int, row: HeatRow) -> str: ...
     def cell(self, number: int, at: int, row: HeatRow, column: HeatColumn) -> str | None: ...
+    def drawn(
+        self, place: str, cell: HeatCell, link: str | None, row: HeatRow, column: HeatColumn
+    ) -> str: ...
 
 
 def table_head(heatmap: Heatmap) -> str:
@@ -47,7 +48,7 @@ def table_row(number: int, row: HeatRow, columns: tuple[HeatColumn, ...], links:
         f"<b>{matched}</b>{percent_text(matched.k / matched.n)}" if matched is not None else "<b>–</b>no runs"
     )
     cells = "".join(
-        _cell(f"{number}-{at}", cell, links.cell(number, at, row, columns[at]), has_tip=links.has_tips)
+        links.drawn(f"{number}-{at}", cell, links.cell(number, at, row, columns[at]), row, columns[at])
         for at, cell in enumerate(row.cells)
     )
     name, link = f'<bdi class="name">{escape_markup(row.name)}</bdi>', links.row(row)
@@ -60,7 +61,8 @@ def table_row(number: int, row: HeatRow, columns: tuple[HeatColumn, ...], links:
     )
 
 
-def _cell(place: str, cell: HeatCell, link: str | None, *, has_tip: bool) -> str:
+def band_cell(place: str, cell: HeatCell, link: str | None, *, has_tip: bool) -> str:
+    """Coloured by the band of its shift, as in files."""
     kinds = [cell.band or "none", cell.verdict] + (["flagged"] if cell.is_flagged else [])
     match = str(cell.match) if cell.match is not None else "no runs"
     label = f"<b>{f'{cell.shown} {cell.marks}'.rstrip()}</b>{match}"

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pipelines.core.agents.agent_definition import MAX_CONCURRENCY
+from pipelines.core.agents.build_label import FIELDS as LABEL_FIELDS
+from pipelines.core.agents.build_label import BuildLabel, read_build_label
 from pipelines.core.agents.delivery import delivery_problem
 from pipelines.core.evals.scenarios.pair import HOW, JOINT
 from pipelines.core.evals.scenarios.variation import BUILTIN, DEFAULT_INTENSITY, INTENSITIES, Variation
@@ -18,7 +20,7 @@ MAX_RNG_SEED = 2**53 - 1  # what every JSON reader gives back as it was
 MOST_HINTS = 20  # names compared with all there are: a body may hold thousands
 _SHARED = (
     *("agent_id", "repeats", "baseline_repeats", "intensity", "delivery", "rng_seed", "parallel"),
-    *("concurrency", *BUDGET_FIELDS),
+    *("concurrency", *BUDGET_FIELDS, *LABEL_FIELDS),
 )
 MATRIX_FIELDS = ("scenario_ids", "variation_types", *_SHARED)
 RUN_FIELDS = ("scenario_id", "variation_type", *_SHARED)
@@ -36,6 +38,7 @@ class MatrixRequest:
     rng_seed: int | None = None  # None: to be drawn
     concurrency: int = MAX_CONCURRENCY
     budget: Budget = field(default_factory=Budget)
+    label: BuildLabel = field(default_factory=BuildLabel)
     is_run: bool = False  # runs of one scenario, which may be compared with baselines that are there
 
     @property
@@ -141,6 +144,7 @@ def _read_shared(
     concurrency = fields.whole_number("concurrency", MAX_CONCURRENCY, least=1, most=MAX_CONCURRENCY)
     is_parallel = _flag(fields, "parallel")
     budget = read_budget(fields)
+    label = read_build_label(fields)
     if not is_parallel and fields.has("concurrency") and concurrency > 1:
         fields.refuse("concurrency", '`"parallel": false` means one run at a time', "remove one of the two")
     if fields.problems:
@@ -156,6 +160,7 @@ def _read_shared(
         rng_seed=rng_seed if has_seed else None,
         concurrency=concurrency if is_parallel else 1,
         budget=budget,
+        label=label,
         is_run=is_run,
     )
 

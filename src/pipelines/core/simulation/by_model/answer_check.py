@@ -7,7 +7,6 @@ still be wrong: a plausible change of a shown record cannot be told from what th
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from pipelines.core.ledger.ledger import (
     Add,
@@ -20,6 +19,7 @@ from pipelines.core.ledger.ledger import (
     update_from_json,
 )
 from pipelines.core.ledger.ledger_schema import LedgerSchema, update_problems
+from pipelines.core.limits.lazy_property import lazy_property
 from pipelines.core.simulation.by_model.leaked_text import quotation_problems
 from pipelines.core.simulation.by_model.relevant import EntityKey, ShownWorld, is_spoken_of, spoken_words
 from pipelines.core.simulation.by_model.seen_fields import seen_fields, value_problems
@@ -85,7 +85,7 @@ class ExpectedAnswer:
             Problem(path=f"/response{one.path}", message=one.message, hint=one.hint) for one in problems_found
         ]
 
-    @cached_property
+    @lazy_property
     def computed(self) -> frozenset[str]:
         """Fields that may say something else than the ledger: those that a rule works out and, of rules that
         only the model knows, numbers that they name."""

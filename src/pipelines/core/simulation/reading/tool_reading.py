@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 from pipelines.core.english.words import is_plural, singular, singulars, tokens, word_set
+from pipelines.core.limits.lazy_property import lazy_property
 from pipelines.core.simulation.domain.arguments import Argument, ToolLike
 from pipelines.core.simulation.domain.shapes import Collection, Singleton, Survey
 from pipelines.core.simulation.domain.tool_facts import facts_of
@@ -105,17 +105,17 @@ class Reading:
     def output(self) -> Mapping[str, Json] | None:
         return self.tool.output_schema or None
 
-    @cached_property
+    @lazy_property
     def thing(self) -> tuple[str, ...]:
         """The nouns of the tool's name: `get_room_details` → room."""
         return named_thing(self.name)
 
-    @cached_property
+    @lazy_property
     def subject(self) -> Subject | None:
         """The record that it is about, and the argument that picks it."""
         return subject_of(self.name, self.arguments, self.known, self.service)
 
-    @cached_property
+    @lazy_property
     def collection(self) -> Collection | None:
         """The collection that the tool's own nouns name."""
         return best_collection(self.thing, self.known, self.service) if self.thing else None

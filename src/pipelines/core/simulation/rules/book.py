@@ -4,9 +4,9 @@ Each is tried on the seeded world and reported.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from pipelines.core.ledger.ledger import World
+from pipelines.core.limits.lazy_property import lazy_property
 from pipelines.core.simulation.rules.amendments import amended, problem_of
 from pipelines.core.simulation.rules.findings import Finding, FindingKind, findings
 from pipelines.core.simulation.rules.forms import read_rule
@@ -33,21 +33,21 @@ class RuleBook:
     world: World
     may_read: Callable[[], bool] = lambda: True
 
-    @cached_property
+    @lazy_property
     def reader(self) -> Reader:
         return Reader(self.vocabulary)
 
-    @cached_property
+    @lazy_property
     def by_language(self) -> tuple[Reading, ...]:
         """Each sentence of the text as the language reads it."""
         return tuple(self.reader.read_text(self.text, self.may_read)) if self.text else ()
 
-    @cached_property
+    @lazy_property
     def readings(self) -> tuple[Reading, ...]:
         """Each sentence of the text; an accepted translation wins over the language."""
         return tuple(self._translated(one) or one for one in self.by_language)
 
-    @cached_property
+    @lazy_property
     def _by_key(self) -> Mapping[str, Sequence[Json]]:
         return {sentence_key(sentence): bodies for sentence, bodies in self.translated.items()}
 
@@ -88,7 +88,7 @@ class RuleBook:
         other.__dict__.update(known, readings=tuple(readings), tried=remaining)
         return other
 
-    @cached_property
+    @lazy_property
     def rules(self) -> tuple[Rule, ...]:
         """Every rule that was read, in the order in which they hold: typed ones first."""
         own = (rule if rule.sentence else self._named(rule) for rule in self.typed)
@@ -97,7 +97,7 @@ class RuleBook:
     def _named(self, rule: Rule) -> Rule:
         return replace(rule, sentence=f"{to_sentence(rule, self.vocabulary)}.")
 
-    @cached_property
+    @lazy_property
     def findings(self) -> list[Finding]:
         return findings(self.rules) if len(self.rules) <= MOST_COMPARED else []
 
@@ -106,7 +106,7 @@ class RuleBook:
         others = (f"rule {number} is “{self.rules[number - 1].sentence}”" for number in finding.rules[1:])
         return "; ".join((finding.says, *others))
 
-    @cached_property
+    @lazy_property
     def tried(self) -> TrialResult:
         """Of two rules that contradict each other the first holds."""
         found = try_rules(self.rules, self.vocabulary, self.world)
@@ -120,7 +120,7 @@ class RuleBook:
                 rules[at] = rules[at]._replace(problem=problem)
         return TrialResult(tuple(rules))
 
-    @cached_property
+    @lazy_property
     def applied(self) -> tuple[Rule, ...]:
         return self.tried.applied
 
@@ -128,7 +128,7 @@ class RuleBook:
         """As those that amend others leave them."""
         return amended([rule for rule in self.applied if rule.covers(tool)], tool, self.vocabulary)
 
-    @cached_property
+    @lazy_property
     def not_applied(self) -> dict[str, str]:
         """Sentences, or clauses of them, that are not enforced, and why."""
         found: dict[str, str] = {}
@@ -140,7 +140,7 @@ class RuleBook:
                 found.setdefault(one.rule.sentence, self._of_clause(one.rule, one.problem))
         return found
 
-    @cached_property
+    @lazy_property
     def uniform(self) -> dict[str, str]:
         """Sentences that are enforced but have the same result for every record of the seeded world, and
         which."""

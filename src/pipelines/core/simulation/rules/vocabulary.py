@@ -7,10 +7,10 @@ or lists; without a plan it comes from its arguments and its name.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import NamedTuple
 
 from pipelines.core.english.words import joined, singular, singulars, tokens
+from pipelines.core.limits.lazy_property import lazy_property
 from pipelines.core.simulation.domain.arguments import ToolLike
 from pipelines.core.simulation.domain.fields import Field, status_path
 from pipelines.core.simulation.domain.shapes import Collection, Survey
@@ -86,7 +86,7 @@ class Vocabulary:
         known = self.tools.get(tool)
         return known.id_argument(kind) if known is not None else None
 
-    @cached_property
+    @lazy_property
     def by_noun(self) -> Mapping[str, tuple[str, ...]]:
         """Types by what one is called, its words in the singular and run together."""
         found: dict[str, list[str]] = {}
@@ -100,7 +100,7 @@ class Vocabulary:
         found = self.by_noun.get(joined(words), ())
         return found[0] if len(found) == 1 else None
 
-    @cached_property
+    @lazy_property
     def session(self) -> Kind | None:
         """The type whose one record says who calls. Where there are many, `session` is something else."""
         named = (kind for kind in self.kinds.values() if joined(kind.nouns[0]) in _SESSIONS)

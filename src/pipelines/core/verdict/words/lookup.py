@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from functools import cached_property
 from itertools import combinations
 
 from pipelines.core.english.dates import Day
 from pipelines.core.english.numbers import Quantity
+from pipelines.core.limits.lazy_property import lazy_property
 from pipelines.core.verdict.words.among import is_about, is_among, is_near
 from pipelines.core.verdict.words.known import KnownValues, Values
 from pipelines.core.verdict.words.speech import sentences
@@ -101,13 +101,13 @@ class _Lookup:
     def _is_in(self, values: Values, value: Value, sentence: str) -> bool:
         return is_among(values, value, sentence, most_counted=self._ids_named)
 
-    @cached_property
+    @lazy_property
     def _ids_named(self) -> int:
         return len({value.id for sentence in self.said for value in values_in(sentence) if value.id})
 
     # Arithmetic
 
-    @cached_property
+    @lazy_property
     def _operands(self) -> list[Decimal]:
         """The answer's own numbers as far as they are known or follow from those, and what changed."""
         known = self.known.told.numbers | self.known.brought.numbers
@@ -122,11 +122,11 @@ class _Lookup:
         results = _results(first[:MOST_OPERANDS])
         return [*first, *(number for number in sums if number not in known and _is_made(number, results))]
 
-    @cached_property
+    @lazy_property
     def _made(self) -> frozenset[Decimal]:
         return _results(self._operands[:MOST_OPERANDS]) | self.known.changed
 
-    @cached_property
+    @lazy_property
     def _gaps(self) -> frozenset[int]:
         """Minutes between known days, and between known times of a day."""
         known, brought = self.known.told, self.known.brought

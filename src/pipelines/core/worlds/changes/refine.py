@@ -9,9 +9,9 @@ Sentences may follow each other (`;`, a full stop, `then`). One that cannot be f
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from pipelines.core.ledger.ledger_schema import state_problems
+from pipelines.core.limits.lazy_property import lazy_property
 from pipelines.core.simulation.expr import Expr
 from pipelines.core.simulation.expr import make as m
 from pipelines.core.simulation.rules.language.text import sentences as in_text
@@ -65,7 +65,7 @@ def refine(
     for number, sentence in enumerate(clauses):
         try:
             draw = Draw(f"{rng_seed}/{number}/{sentence}")
-            current, did = _followed(Ground(toolset, current), sentence, draw, now)
+            current, did = followed(Ground(toolset, current), sentence, draw, now)
             notes.append(did)
         except NotUnderstood as why:
             problems += [_in(sentence, problem, len(clauses)) for problem in why.problems]
@@ -96,7 +96,8 @@ def _in(sentence: str, problem: Problem, count: int) -> Problem:
     return Problem(path=problem.path, message=problem.message + where, hint=problem.hint)
 
 
-def _followed(ground: Ground, sentence: str, draw: Draw, now: str) -> "Followed":
+def followed(ground: Ground, sentence: str, draw: Draw, now: str) -> "Followed":
+    """The world after one sentence, and what was done."""
     language = Language(ground)
     try:
         change = language.read(sentence)
@@ -113,7 +114,7 @@ class _Refinement:
     draw: Draw
     now: str
 
-    @cached_property
+    @lazy_property
     def own(self) -> TypeOutline:
         return self.ground.outline.types[self.change.kind]
 

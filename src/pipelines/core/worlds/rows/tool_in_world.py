@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 from pipelines.core.english.words import joined, tokens
+from pipelines.core.limits.lazy_property import lazy_property
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.tool_facts import ToolFacts
 from pipelines.core.text.json_text import Json
@@ -50,7 +50,7 @@ class ToolInWorld:
         names = {joined(words), joined((*tokens(self.own.name), *words))}
         return next((each for each in self.own.fields if joined(each.words) in names), None)
 
-    @cached_property
+    @lazy_property
     def target(self) -> Argument | None:
         """The argument that picks what it is about."""
         if self.own is None or self.makes:
@@ -58,7 +58,7 @@ class ToolInWorld:
         own = [one for one in self.fact.arguments if one.is_scalar and self.id_type(one) == self.own.name]
         return next((one for one in own if one.is_required), own[0] if own else None)
 
-    @cached_property
+    @lazy_property
     def keys(self) -> tuple[Argument, ...]:
         """Arguments that are fields of what is looked for: `find_member_by_name(first_name, last_name)`."""
         if not self.fact.name.reads() or self.own is None or self.target is not None:

@@ -6,9 +6,9 @@ words are those of the tool's name, its description and its schema.
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from pipelines.core.english.words import article, is_plural, plural, singular, singulars, tokens, word_set
+from pipelines.core.limits.lazy_property import lazy_property
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.worlds.draw import Draw
@@ -88,7 +88,7 @@ class Writer:
     wanted: Collection[str] = ()
     who: str | None = None
 
-    @cached_property
+    @lazy_property
     def thing(self) -> str:
         """What is asked about: "order O-1"; "the owner with phone number 555-0101"."""
         target, own = self.asked.target, self.asked.own
@@ -229,7 +229,7 @@ class Writer:
         named = [self._named(one) for one in ids if one not in said_there]
         return Request(text=f"{text} for {listed(named)}" if named else text, details=self._details(others))
 
-    @cached_property
+    @lazy_property
     def _verb(self) -> str:
         return self.asked.fact.name.verb.replace("_", " ")
 

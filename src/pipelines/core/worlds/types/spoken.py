@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from pipelines.core.english.words import joined, singular, singulars, tokens, word_set
 from pipelines.core.ledger.ledger import World
+from pipelines.core.limits.lazy_property import lazy_property
 from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.simulation.domain.tool_facts import ToolFacts, facts_of
 from pipelines.core.simulation.domain.verbs import ARITHMETIC, OP_OF_VERB
@@ -131,12 +131,12 @@ class Spoken:
     types: Mapping[str, TypeOutline]
     facts: Sequence[ToolFacts]
 
-    @cached_property
+    @lazy_property
     def is_camel(self) -> bool:
         names = (one.name for fact in self.facts for one in fact.arguments)
         return any(any(map(str.isupper, name[1:])) and "_" not in name for name in names)
 
-    @cached_property
+    @lazy_property
     def _by_type(self) -> Mapping[str | None, list[ToolFacts]]:
         found: dict[str | None, list[ToolFacts]] = {}
         for fact in self.facts:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from pipelines.core.agents.build_label import LONGEST_LABEL, LONGEST_NOTE
 from pipelines.core.coding.scorers import TYPES as SCORER_TYPES
 from pipelines.core.models.honesty_level import LEVELS
 from pipelines.core.models.model_question import Purpose
@@ -273,6 +274,15 @@ _BUDGET: JsonObject = {
         "description": "what it may spend on them in tokens; needed where a model has no known price",
     },
 }
+_LABEL: JsonObject = {
+    "label": {
+        "type": ["string", "null"],
+        "maxLength": LONGEST_LABEL,
+        "description": "the build of the agent, such as a commit or a version",
+    },
+    "note": {"type": ["string", "null"], "maxLength": LONGEST_NOTE},
+}
+BUILD_LABEL: JsonObject = {"type": "object", "properties": _LABEL, "additionalProperties": False}
 BUDGET: JsonObject = {"type": "object", "properties": _BUDGET, "additionalProperties": False}
 _MODEL_NAME: JsonObject = {"type": "string", "maxLength": 500, "description": "such as openai:gpt-5-mini"}
 MODELS: JsonObject = {
@@ -311,6 +321,7 @@ RUN: JsonObject = {
                 "mode": {"const": "dispatch"},
                 **_PASSTHROUGH,
                 **_BUDGET,
+                **_LABEL,
             },
             "additionalProperties": False,
         },
@@ -397,6 +408,12 @@ CREDENTIAL: JsonObject = {
         "name": {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]{0,127}$"},
         "value": {"type": "string", "minLength": 4, "maxLength": 32768, "writeOnly": True},
     },
+    "additionalProperties": False,
+}
+CREDENTIAL_HOSTS: JsonObject = {
+    "type": "object",
+    "required": ["hosts"],
+    "properties": {"hosts": {"type": "array", "maxItems": 20, "items": {"type": "string", "maxLength": 253}}},
     "additionalProperties": False,
 }
 _ENDPOINT_FIELDS: JsonObject = {
@@ -645,6 +662,7 @@ _EVAL_SHARED: JsonObject = {
     "parallel": {"type": "boolean", "default": True, "description": "false: one run at a time"},
     "concurrency": {"type": "integer", "minimum": 1, "maximum": 1000},
     **_BUDGET,
+    **_LABEL,
 }
 MATRIX: JsonObject = {
     "type": "object",

@@ -9,6 +9,7 @@ from pipelines.core.tasks.seed_session import (
     LONGEST_INSTRUCTIONS,
     LONGEST_NAME,
     LONGEST_PROMPT,
+    LONGEST_ROW_TEXT,
     LONGEST_THEME,
     MOST_BUCKETS,
     MOST_RNG_SEED,
@@ -118,5 +119,13 @@ RESUMED: JsonObject = {"type": "object", "properties": _BUDGET, "additionalPrope
 OF_REVISION: JsonObject = {
     "type": "object",
     "properties": {"revision": _REVISION},
+    "additionalProperties": False,
+}
+ROW_TEXT: JsonObject = {
+    "type": "object",
+    "required": ["user_instruction"],
+    "properties": {
+        "user_instruction": {"type": "string", "minLength": 1, "maxLength": LONGEST_ROW_TEXT},
+    },
     "additionalProperties": False,
 }

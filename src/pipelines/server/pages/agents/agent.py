@@ -20,13 +20,17 @@ from pipelines.storage.agents import agents
 from pipelines.storage.agents.agents import Agent
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.lists import overview
+from pipelines.storage.lists.run_lists import dataset_names
+from pipelines.storage.lists.version_rates import series_of_org
 from pipelines.storage.runs.batches import batches_of_org, counts_of_batch, outcomes_by_task
 from pipelines.storage.tasks.datasets import Dataset, datasets_of_org
+from pipelines.web.rate_charts import RateChart, rate_charts
 from pipelines.wire.errors import OdysseyError
 
 router = APIRouter()
 SHOWN = 10  # batches and datasets on the overview
 VERSIONS = 100
+CHARTED = 6  # datasets, each with a chart
 TABS = (("overview", "Overview", ""), ("tools", "Tools", "/tools"), ("try", "Try a call", "/try"))
 Version = Annotated[int | None, Query(ge=1, le=MAX_ID)]
 
@@ -41,6 +45,7 @@ async def read_agent(request: Request, visitor: Visitor, agent_id: int, version:
 class Lately(NamedTuple):
     batches: list[JsonObject]
     datasets: list[Dataset]
+    charts: list[RateChart]
 
 
 @router.get("/agents/{agent_id}")
@@ -189,4 +194,6 @@ def _lately(connection: Connection, org_id: int, agent_id: int) -> Lately:
         for batch in found
     ]
     datasets = datasets_of_org(connection, org_id, agent_id=agent_id, limit=SHOWN, before_id=None).items
-    return Lately(recent, datasets)
+    series = series_of_org(connection, org_id, agent_id=agent_id)[:CHARTED]
+    named = dataset_names(connection, (each.dataset_id for each in series), org_id=org_id)
+    return Lately(recent, datasets, rate_charts(series, {}, named))

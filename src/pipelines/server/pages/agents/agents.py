@@ -11,10 +11,11 @@ from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.agents import register_agent
 from pipelines.engine.find import find_agent
 from pipelines.server.api.common import MAX_ID, Id, platform_of
-from pipelines.server.pages.agents import agent_form
+from pipelines.server.pages.agents import agent_form, unsaved_agent
 from pipelines.server.pages.form_fields import MOST_TEXT, problems_by_field, problems_in, read_json_text
 from pipelines.server.pages.page import go, page
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts, read_form
+from pipelines.storage.accounts.credentials import credentials_by_name
 from pipelines.storage.agents.agents import Agent
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.paging import Page
@@ -75,16 +76,43 @@ async def new_agent_page(request: Request, visitor: Writer) -> Response:
 
 @router.post("/agents/new")
 async def post_new_agent(request: Request, visitor: Writer) -> Response:
-    typed = await form_texts(request)
-    read = await agent_form.read_agent_form(request, typed, is_change=False)
+    typed = unsaved_agent.with_kept_secret(request, visitor, await form_texts(request))
+    if tried := await _tried(request, visitor, typed, None):
+        return await _tried_page(request, visitor, tried, None)
+    read = await agent_form.read_agent_form(request, typed)
     try:
         agent = await register_agent.create_agent(platform_of(request), visitor.org_id, read.body)
     except Refused as refused:
         problems = read.and_others(refused.problems)
-        return await _form_page(request, visitor, _without_secret(typed), problems=problems)
+        return await _form_page(request, visitor, typed, problems=problems)
     except OdysseyError as error:
-        return await _form_page(request, visitor, _without_secret(typed), problems=problems_in(error))
+        return await _form_page(request, visitor, typed, problems=problems_in(error))
     return go(f"/agents/{agent.id}", f"Registered {agent.definition.name} as agent {agent.id}.")
+
+
+async def _tried(
+    request: Request, visitor: Visitor, typed: dict[str, str], agent: Agent | None
+) -> unsaved_agent.Tried | None:
+    """What a button found that saves nothing; None for the button that saves."""
+    if typed.get("act") == "test":
+        return await unsaved_agent.try_connection(request, visitor, typed, agent)
+    if typed.get("act") == "read":
+        return await unsaved_agent.try_tools(request, visitor, typed)
+    return None
+
+
+async def _tried_page(
+    request: Request, visitor: Visitor, tried: unsaved_agent.Tried, agent: Agent | None
+) -> Response:
+    return await _form_page(
+        request,
+        visitor,
+        tried.typed,
+        agent=agent,
+        problems=tried.problems,
+        tested=tried.tested,
+        tools_read=tried.tools_read,
+    )
 
 
 @router.post("/agents/import")
@@ -116,9 +144,11 @@ async def edit_agent_page(agent_id: Id, request: Request, visitor: Writer) -> Re
 async def post_edit(agent_id: Id, request: Request, visitor: Writer) -> Response:
     """Saves a new version, unless nothing changed."""
     platform = platform_of(request)
-    typed = await form_texts(request)
+    typed = unsaved_agent.with_kept_secret(request, visitor, await form_texts(request))
     agent = await find_agent(platform, visitor.org_id, agent_id)
-    read = await agent_form.read_agent_form(request, typed, is_change=True)
+    if tried := await _tried(request, visitor, typed, agent):
+        return await _tried_page(request, visitor, tried, agent)
+    read = await agent_form.read_agent_form(request, typed, agent)
     try:
         if typed.get("version") != str(agent.version):
             raise Conflict(
@@ -128,11 +158,9 @@ async def post_edit(agent_id: Id, request: Request, visitor: Writer) -> Response
         changed = await register_agent.change_agent(platform, visitor.org_id, agent_id, read.body)
     except Refused as refused:
         problems = read.and_others(refused.problems)
-        return await _form_page(request, visitor, _without_secret(typed), agent=agent, problems=problems)
+        return await _form_page(request, visitor, typed, agent=agent, problems=problems)
     except OdysseyError as error:
-        return await _form_page(
-            request, visitor, _without_secret(typed), agent=agent, problems=problems_in(error)
-        )
+        return await _form_page(request, visitor, typed, agent=agent, problems=problems_in(error))
     message = (
         "Nothing changed." if changed.version == agent.version else f"Saved as version {changed.version}."
     )
@@ -151,8 +179,12 @@ async def _form_page(
     """The form as the user filled it in, with each problem next to its field."""
     name = agent.definition.name if agent is not None else ""
     trail = [*TRAIL, (name, f"/agents/{agent.id}")] if agent is not None else TRAIL
-    fields = {"json_typed": "", "json_problems": []} | context
+    nothing: dict[str, Any] = {"json_typed": "", "json_problems": [], "tested": None, "tools_read": None}
+    fields = nothing | context
     is_refused = bool(problems) or bool(fields["json_problems"])
+    credentials = await platform_of(request).database.read(
+        lambda connection: sorted(credentials_by_name(connection, visitor.org_id))
+    )
     return await page(
         request,
         visitor,
@@ -161,10 +193,14 @@ async def _form_page(
         here="agents",
         trail=trail,
         status=422 if is_refused else 200,
-        typed=typed,
+        typed=_without_secret(typed),
+        kept=unsaved_agent.sealed_for_form(request, visitor, typed),
         agent=agent,
-        problems=problems_by_field(problems or [], agent_form.FIELDS),
+        problems=problems_by_field(map(agent_form.at_form_field, problems or []), agent_form.FIELDS),
         total=len(problems or []),
+        labels=agent_form.LABELS,
+        sources=unsaved_agent.SOURCES,
+        credentials=[(name, name) for name in credentials],
         **fields,
     )
 

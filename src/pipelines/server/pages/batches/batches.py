@@ -19,26 +19,33 @@ from pipelines.engine.reports.summarize_batch import batch_figures, took_ms
 from pipelines.server.api.batches import exported_batch
 from pipelines.server.api.common import MAX_ID, Id, encode_cursor, platform_of, runner_of
 from pipelines.server.pages.batches.batch_fragment import shown_figures
-from pipelines.server.pages.form_fields import budget_in
+from pipelines.server.pages.form_fields import budget_in, label_in
 from pipelines.server.pages.page import go, page
 from pipelines.server.pages.runs.rejudge_form import rejudge_in
-from pipelines.server.pages.runs.run_query import read_id, read_run_query
+from pipelines.server.pages.runs.run_query import SORTS, RunQuery, read_id, read_run_query
 from pipelines.server.pages.runs.runs import Offered, offered_filters, shown_runs
 from pipelines.server.pages.visitor import Reader, Writer, form_texts, who_signed_in
 from pipelines.server.service.batch_watches import BatchWatches, while_welcome
 from pipelines.storage.database.connection import Connection
-from pipelines.storage.database.paging import Page
+from pipelines.storage.database.paging import Filter, Page
 from pipelines.storage.evals.evals import matrix_of_batch
 from pipelines.storage.lists import batch_outcomes
 from pipelines.storage.lists.run_lists import agent_names, count_runs, dataset_names, run_page
+from pipelines.storage.lists.saved_views import SavedView, views_of_org
 from pipelines.storage.lists.summaries import instructions_of_tasks
 from pipelines.storage.runs import model_exchanges
-from pipelines.storage.runs.batches import Batch, batches_of_org
+from pipelines.storage.runs.batches import BATCH_STATUSES, Batch, batches_of_org
 
 router = APIRouter()
 BATCHES = 25  # in a page of the list: each is counted over all its runs
 TASKS = 50
 RUNS = 50
+BATCH_FILTERS = (
+    *("agent_id", "dataset_id", "agent_version", "label", "since", "until", "sort", "cursor"),
+    "batch_status",
+)
+BATCH_SORTS = ("newest", "oldest")
+COLUMNS_OF_BATCH = ("reason", "status", "calls", "duration", "started")
 MOST_REPEATS = 20  # of a task, shown each
 JUDGED_FOR_S = 5.0  # in one request; what is left is gone on with by another
 JUDGED_AT_ONCE = 16  # as many as a model reads at once
@@ -49,24 +56,36 @@ OptionalPlace = Annotated[int | None, Query(ge=0, le=MAX_ID)]
 
 @router.get("/batches")
 async def batches_page(request: Request, visitor: Reader) -> Response:
-    query = read_run_query(
-        {name: request.query_params.get(name, "") for name in ("agent_id", "cursor")}, visitor.org_id
-    )
+    given = {name: request.query_params.get(name, "") for name in BATCH_FILTERS}
+    status = given.pop("batch_status")
+    query = read_run_query(given, visitor.org_id)
+    if query.order not in BATCH_SORTS:
+        query.problems.append(Problem(path="sort", message=f"must be one of {', '.join(BATCH_SORTS)}"))
+    if status:
+        query.given["batch_status"] = status
+        if status not in BATCH_STATUSES:
+            message = f"must be one of {', '.join(BATCH_STATUSES)}"
+            query.problems.append(Problem(path="batch_status", message=message))
 
-    def read(connection: Connection) -> tuple[Page[Batch], list[JsonObject], Offered]:
-        agents, _ = offered_filters(connection, query)
+    def read(
+        connection: Connection,
+    ) -> tuple[Page[Batch], list[JsonObject], Offered, Offered, list[SavedView]]:
+        agents, datasets = offered_filters(connection, query)
+        saved = views_of_org(connection, visitor.org_id, "/batches")
         if query.problems:
-            return Page([], None), [], agents
+            return Page([], None), [], agents, datasets, saved
         found = batches_of_org(
             connection,
             visitor.org_id,
             agent_id=query.wanted.agent_id,
             limit=BATCHES,
             before_id=query.before_id,
+            filters=_batch_filters(query, status),
+            newest_first=query.order == "newest",
         )
-        return found, _listed(connection, found.items, visitor.org_id), agents
+        return found, _listed(connection, found.items, visitor.org_id), agents, datasets, saved
 
-    found, batches, agents = await platform_of(request).database.read(read)
+    found, batches, agents, datasets, saved = await platform_of(request).database.read(read)
     older = encode_cursor(str(found.last_id)) if found.last_id is not None else None
     return await page(
         request,
@@ -77,10 +96,27 @@ async def batches_page(request: Request, visitor: Reader) -> Response:
         status=422 if query.problems else 200,
         query=query,
         agents=agents,
+        datasets=datasets,
+        statuses=BATCH_STATUSES,
+        sorts=[(name, SORTS[name]) for name in BATCH_SORTS],
+        saved=saved,
+        view_path=query.url("/batches"),
         batches=batches,
         older=query.url("/batches", cursor=older) if older is not None else None,
         newest=query.url("/batches") if query.before_id is not None else None,
     )
+
+
+def _batch_filters(query: RunQuery, status: str) -> list[Filter]:
+    wanted = query.wanted
+    return [
+        Filter("dataset_id", wanted.dataset_id),
+        Filter("agent_version", wanted.agent_version),
+        Filter("COALESCE(label, reported_build)", wanted.label),
+        Filter("created_at", wanted.since, ">="),
+        Filter("created_at", wanted.until, "<"),
+        Filter("status", status or None),
+    ]
 
 
 @router.get("/batches/{batch_id}")
@@ -97,7 +133,13 @@ async def batch_page(
     platform = platform_of(request)
     batch = await batch_figures(platform, visitor.org_id, batch_id)
     filters = {name: value for name, value in request.query_params.items() if name != "batch_id"}
-    query = read_run_query(filters, visitor.org_id, batch_id=batch_id)
+    query = read_run_query(
+        filters,
+        visitor.org_id,
+        order="failures",
+        columns=request.query_params.getlist("column"),
+        batch_id=batch_id,
+    )
     if steadiness is not None and steadiness not in batch_outcomes.STEADINESS:
         known = ", ".join(batch_outcomes.STEADINESS)
         query.problems.append(Problem(path="steadiness", message=f"must be one of {known}"))
@@ -105,11 +147,13 @@ async def batch_page(
     def read(connection: Connection) -> dict[str, Any]:
         found = _about(connection, batch, visitor.org_id)
         if query.problems:
-            return found | {"tasks": [], "more_tasks": None, "runs": [], "has_costs": False} | _NOWHERE
+            return found | {"tasks": [], "more_tasks": None, "runs": []} | _NOWHERE
         listed = run_page(connection, query.wanted, limit=RUNS, before_id=query.before_id)
         tasks = _tasks(connection, batch, steadiness, task_after) if _is_repeated(batch) else _NO_TASKS
         counted = {"counted": count_runs(connection, query.wanted)}
-        return found | tasks | shown_runs(query, listed, f"/batches/{batch_id}") | counted
+        place = {"batch_id": str(batch_id), "sort": query.order}
+        shown = shown_runs(query, listed, f"/batches/{batch_id}", usual=COLUMNS_OF_BATCH, **place)
+        return found | tasks | shown | counted
 
     context = await platform.database.read(read)
     return await page(
@@ -146,6 +190,20 @@ async def batch_events(batch_id: Id, request: Request, visitor: Reader) -> Respo
         media_type="text/event-stream",
         headers={"cache-control": "no-cache", "x-content-type-options": "nosniff"},
     )
+
+
+@router.post("/batches/{batch_id}/label")
+async def label(batch_id: Id, request: Request, visitor: Writer) -> Response:
+    form = await form_texts(request)
+    platform, org_id = platform_of(request), visitor.org_id
+    await find_batch(platform, org_id, batch_id)
+    matrix = await platform.database.read(lambda connection: matrix_of_batch(connection, batch_id))
+    back = f"/evals/{matrix.matrix_id}" if matrix is not None else f"/batches/{batch_id}"
+    try:
+        await open_batch.label_batch(platform, org_id, batch_id, label_in(form))
+    except Refused as refused:
+        return go(back, refused.problems[0].said())
+    return go(back, "The label is saved.")
 
 
 @router.post("/batches/{batch_id}/cancel")

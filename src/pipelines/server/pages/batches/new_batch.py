@@ -5,6 +5,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
+from pipelines.core.agents.build_label import LONGEST_NOTE
 from pipelines.core.results.run_estimate import RunEstimate
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
@@ -17,7 +18,13 @@ from pipelines.engine.reports.summarize_batch import (
     tasks_with_tag,
 )
 from pipelines.server.api.common import platform_of, runner_of
-from pipelines.server.pages.form_fields import budget_in, number_or_text, problems_in, refusal_status
+from pipelines.server.pages.form_fields import (
+    budget_in,
+    label_in,
+    number_or_text,
+    problems_in,
+    refusal_status,
+)
 from pipelines.server.pages.page import go, page, part
 from pipelines.server.pages.runs.run_query import read_id
 from pipelines.server.pages.runs.runs import MOST_OFFERED, Offered
@@ -33,9 +40,10 @@ router = APIRouter()
 FIELDS = (
     *("agent_id", "dataset_id", "task_id", "tag", "repeats", "concurrency", "fault_seed"),
     *("passthrough", "cassette", "overwrite_cassette", "max_cost_usd", "max_model_tokens"),
+    *("label", "note"),
 )
 NUMBERS = ("agent_id", "dataset_id", "task_id", "repeats", "concurrency")
-LONGEST_FIELD = 300
+LONGEST_FIELD = LONGEST_NOTE + 1  # so that a longer note is refused and not cut
 #: The choices of the form. Each begins with the API's own name of the mode.
 MODES = {
     "live": "live: the endpoint answers each call",
@@ -85,7 +93,7 @@ async def _body(request: Request, visitor: Visitor, form: dict[str, str]) -> Jso
     for name in ("agent_id", "dataset_id", "repeats", "concurrency", "fault_seed"):
         if form[name]:
             body[name] = number_or_text(form[name])
-    body |= budget_in(form)
+    body |= budget_in(form) | label_in(form)
     if form["passthrough"] != "live" or form["cassette"]:
         body |= {"passthrough": form["passthrough"]} | (
             {"cassette": form["cassette"]} if form["cassette"] else {}

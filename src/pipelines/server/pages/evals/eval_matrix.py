@@ -8,6 +8,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request, Response
 from starlette.datastructures import FormData
 
+from pipelines.core.agents.build_label import FIELDS as LABEL_FIELDS
 from pipelines.core.evals.heatmap.cell_words import cell_sentences
 from pipelines.core.evals.heatmap.heatmap_page import ROW_FILTERS
 from pipelines.core.evals.matrix.matrix_request import read_matrix
@@ -23,15 +24,19 @@ from pipelines.server.api.common import platform_of, runner_of
 from pipelines.server.api.evals.eval_matrix import reports_of
 from pipelines.server.api.evals.eval_reports import MEDIA_TYPES, get_heatmap
 from pipelines.server.pages.evals.evals import TRAIL, Word, agent_choices, number_of, views_of
+from pipelines.server.pages.form_fields import label_in
 from pipelines.server.pages.page import HEADERS, go, page, part
+from pipelines.server.pages.reviews.review_queue import verdict_label
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, read_form
 from pipelines.storage.evals.eval_scenarios import names_of_scenarios, scenario_choices
+from pipelines.storage.evals.reviews import review_of_matrix_cell
 from pipelines.web.heatmap import trusted_table
 from pipelines.wire.errors import NotFound
 
 router = APIRouter()
 MOST_LISTED = 300  # scenarios to choose from; more are only taken all together
 MOST_TAKEN = 20_000
+FIELDS = ("agent_id", "repeats", "baseline_repeats", "intensity", "delivery", "all", *LABEL_FIELDS)
 DELIVERIES = (
     ("", "the agent's own setting"),
     ("system", "system prompt"),
@@ -56,6 +61,8 @@ async def new_page(request: Request, visitor: Writer) -> Response:
         "baseline_repeats": "",
         "intensity": str(DEFAULT_INTENSITY),
         "delivery": "",
+        "label": query.get("label", ""),
+        "note": "",
     }
     return await _builder(request, visitor, chosen)
 
@@ -89,10 +96,7 @@ async def start(request: Request, visitor: Writer) -> Response:
 
 
 def _chosen(form: FormData) -> dict[str, Any]:
-    one = {
-        name: str(form.get(name, ""))
-        for name in ("agent_id", "repeats", "baseline_repeats", "intensity", "delivery", "all")
-    }
+    one = {name: str(form.get(name, "")) for name in FIELDS}
     many = {name: [str(each) for each in form.getlist(name)] for name in ("scenarios", "variations")}
     return one | many
 
@@ -111,7 +115,7 @@ async def _request_body(request: Request, visitor: Visitor, chosen: dict[str, An
     ids: list[Json] = [*scenarios]
     variations: list[Json] = [*chosen["variations"]]
     body: JsonObject = {"scenario_ids": ids, "variation_types": variations, **numbers}
-    return body | ({"delivery": chosen["delivery"]} if chosen["delivery"] else {})
+    return body | label_in(chosen) | ({"delivery": chosen["delivery"]} if chosen["delivery"] else {})
 
 
 def _number(text: str) -> int | str:
@@ -244,6 +248,15 @@ async def cell_page(
         variation=variation or None,
         components=(cell or {}).get("components") or (),
     )
+    review = await platform_of(request).database.read(
+        partial(
+            review_of_matrix_cell,
+            org_id=visitor.org_id,
+            matrix_id=matrix_id,
+            scenario_id=scenario,
+            variation=variation,
+        )
+    )
     column_name = column["name"] if column is not None else "baseline"
     agent = (body["report"].get("agent") or {}).get("name") or f"agent {view.matrix.agent_id}"
     return await page(
@@ -258,6 +271,10 @@ async def cell_page(
         row=row,
         column=column,
         cell=cell,
+        review=review,
+        verdict_label=verdict_label,
+        bands=trusted_table(body["bands"]),
+        scale=trusted_table(cell["scale"]) if cell is not None else "",
         around=body["around"],
         sentences=cell_sentences(cell, row, settings) if cell is not None else [],
         read=read,

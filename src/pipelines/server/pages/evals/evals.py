@@ -3,12 +3,12 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Query, Request, Response
 
 from pipelines.core.text.json_text import JsonObject
-from pipelines.core.text.problems import Refused
+from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.evals import draft_scenarios
 from pipelines.engine.evals.export_reports import SummaryFilters, summarize_evals
 from pipelines.engine.evals.scenario_text import format_scenario, read_text
@@ -16,12 +16,14 @@ from pipelines.engine.evals.show_matrix import MatrixViews
 from pipelines.server.api.common import platform_of
 from pipelines.server.pages.form_fields import number_in
 from pipelines.server.pages.page import go, page
+from pipelines.server.pages.runs.run_query import read_date
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts
 from pipelines.storage.agents import agents
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.paging import Filter
 from pipelines.storage.evals import drafts, evals
 from pipelines.storage.evals.evals import Matrix
+from pipelines.storage.lists.saved_views import SavedView, views_of_org
 from pipelines.web.eval_charts import over_time
 
 router = APIRouter()
@@ -37,6 +39,7 @@ DRAFT_ROWS = 50
 STATES = ("running", "completed", "cancelled", "budget_exceeded")
 DAYS = (7, 30, 90, 365)
 MOST_AGENTS = 200  # in a choice
+MOST_BUILDS = 20  # matrices whose figures are drawn one after another
 
 Word = Annotated[str, Query(max_length=200)]
 
@@ -58,20 +61,39 @@ async def agent_choices(request: Request, org_id: int) -> list[tuple[int, str]]:
 
 @router.get("/evals")
 async def matrices_page(
-    request: Request, visitor: Reader, agent: Word = "", status: Word = "", before: Word = ""
+    request: Request,
+    visitor: Reader,
+    agent: Word = "",
+    status: Word = "",
+    version: Word = "",
+    label: Word = "",
+    since: Word = "",
+    until: Word = "",
+    sort: Word = "",
+    before: Word = "",
 ) -> Response:
-    filters = [
-        Filter("org_id", visitor.org_id),
-        Filter("agent_id", number_of(agent)),
-        Filter("status", status if status in STATES else None),
-    ]
+    asked = {
+        "agent": agent,
+        "status": status,
+        "version": version,
+        "label": label.strip(),
+        "since": since,
+        "until": until,
+        "sort": "oldest" if sort == "oldest" else "",
+    }
+    problems: list[Problem] = []
+    filters = _matrix_filters(visitor.org_id, asked, problems)
+    place, is_oldest_first = number_of(before), bool(asked["sort"])
 
-    def read(connection: Connection) -> tuple[list[Matrix], int | None, dict[int, str], list[JsonObject]]:
-        found = evals.matrices_of_org(connection, filters=filters, limit=ROWS, before_id=number_of(before))
+    def read(connection: Connection) -> _ListedMatrices:
+        found = evals.matrices_of_org(
+            connection, filters=filters, limit=ROWS, before_id=place, newest_first=not is_oldest_first
+        )
         progress = [evals.progress_of_matrix(connection, matrix) for matrix in found.items]
-        return found.items, found.last_id, _names(connection, found.items), progress
+        names, saved = _names(connection, found.items), views_of_org(connection, visitor.org_id, "/evals")
+        return _ListedMatrices(found.items, found.last_id, names, progress, saved)
 
-    listed, last, names, progress = await platform_of(request).database.read(read)
+    listed, last, names, progress, saved = await platform_of(request).database.read(read)
     figures = await asyncio.gather(*(views_of(request).figures(matrix) for matrix in listed))
     return await page(
         request,
@@ -86,11 +108,37 @@ async def matrices_page(
         ],
         is_live=any(matrix.status == "running" for matrix in listed),
         agents=await agent_choices(request, visitor.org_id),
-        asked={"agent": agent, "status": status},
+        status=422 if problems else 200,
+        asked=asked,
+        problems=problems,
+        is_filtered=any(asked.values()),
+        saved=saved,
+        view_path=_with(request, before="", **asked),
         here_url=_with(request, before=before),
         more=_with(request, before=str(last)) if last is not None else None,
         back=_with(request, before="") if before else None,
     )
+
+
+def _matrix_filters(org_id: int, asked: dict[str, str], problems: list[Problem]) -> list[Filter]:
+    dates = {name: read_date(asked, name, problems) for name in ("since", "until") if asked[name]}
+    return [
+        Filter("org_id", org_id),
+        Filter("agent_id", number_of(asked["agent"])),
+        Filter("status", asked["status"] if asked["status"] in STATES else None),
+        Filter("agent_version", number_of(asked["version"])),
+        Filter("COALESCE(label, reported_build)", asked["label"] or None),
+        Filter("created_at", dates.get("since"), ">="),
+        Filter("created_at", dates.get("until"), "<"),
+    ]
+
+
+class _ListedMatrices(NamedTuple):
+    listed: list[Matrix]
+    last_id: int | None
+    names: dict[int, str]
+    progress: list[JsonObject]
+    saved: list[SavedView]
 
 
 def _names(connection: Connection, listed: list[Matrix]) -> dict[int, str]:
@@ -121,6 +169,8 @@ async def summary_page(request: Request, visitor: Reader, days: Word = "", agent
     filters = SummaryFilters(since=since, agent_id=number_of(agent))
     summary: Any = await summarize_evals(platform_of(request), visitor.org_id, filters)
     by_day = list(reversed(summary["by_day"]))
+    builds = await _by_build(request, visitor.org_id, filters)
+    is_one_agent = len({each["matrix"].agent_id for each in builds}) == 1  # else the line would mix agents
     return await page(
         request,
         visitor,
@@ -136,9 +186,45 @@ async def summary_page(request: Request, visitor: Reader, days: Word = "", agent
             over_time("mean shift", by_day, lambda day: day["shift"], "mean"),
         ],
         agents=await agent_choices(request, visitor.org_id),
+        builds=builds[::-1],
+        chart_by_build=over_time(
+            "matched under pressure",
+            [each | {"day": build_name(each["matrix"])} for each in builds if is_one_agent],
+            lambda each: each["figures"]["under_pressure_match_rate"],
+            "rate",
+            by="version",
+        ),
         days=DAYS,
         asked={"agent": agent, "days": days},
     )
+
+
+async def _by_build(request: Request, org_id: int, window: SummaryFilters) -> list[dict[str, Any]]:
+    """The newest matrices with their figures, oldest first."""
+    filters = [
+        Filter("org_id", org_id),
+        Filter("kind", "matrix"),
+        Filter("agent_id", window.agent_id),
+        Filter("created_at", window.since, ">="),
+    ]
+
+    def read(connection: Connection) -> tuple[list[Matrix], dict[int, str]]:
+        found = evals.matrices_of_org(connection, filters=filters, limit=MOST_BUILDS, before_id=None).items
+        return found, _names(connection, found)
+
+    listed, names = await platform_of(request).database.read(read)
+    figures = await asyncio.gather(*(views_of(request).figures(matrix) for matrix in listed))
+    found = zip(listed, figures, strict=True)
+    return [
+        {"matrix": matrix, "agent": names.get(matrix.agent_id, ""), "figures": figure}
+        for matrix, figure in reversed([*found])
+    ]
+
+
+def build_name(matrix: Matrix) -> str:
+    """The version of a matrix with its build, in one line."""
+    build = matrix.label or matrix.reported_build
+    return f"v{matrix.agent_version}" + (f" {build}" if build else "")
 
 
 def _days_ago(days: int) -> str:

@@ -1,7 +1,7 @@
 """/review: the queue, decisions on several items at once, and progress per person."""
 
 import asyncio
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
@@ -40,6 +40,7 @@ from pipelines.server.pages.visitor import Keeper, Reader, Writer, form_texts, r
 from pipelines.server.service.review_watch import ReviewWatch
 from pipelines.storage.agents.agents import agent_names
 from pipelines.storage.database.connection import Connection
+from pipelines.storage.lists.builds import Build, builds_of_runs
 from pipelines.storage.lists.summaries import instructions_of_runs
 
 router = APIRouter()
@@ -58,7 +59,7 @@ async def review_page(
     await watch.look()  # what has ended by now is among what is shown
     caller = looker_of(request, visitor)
     found = await listed(platform, caller, filters, limit=SHOWN, cursor=cursor)
-    names, instructions = await platform.database.read(
+    names, instructions, builds = await platform.database.read(
         lambda connection: _names_and_requests(connection, visitor.org_id, found.items)
     )
     more = cursor_of(found)
@@ -69,7 +70,7 @@ async def review_page(
         title="Review",
         here="review",
         wanted=filters,
-        items=[_row(item, instructions) for item in found.items],
+        items=[_row(item, instructions, builds) for item in found.items],
         first=next_free(found.items, caller, "") if not cursor else None,
         free=sum(1 for item in found.items if is_free(item, caller)),
         more=f"/review{filters.query(cursor=more)}" if more else None,
@@ -145,19 +146,21 @@ def _number(text: str) -> Json:
 
 def _names_and_requests(
     connection: Connection, org_id: int, items: list[JsonObject]
-) -> tuple[dict[int, str], dict[int, str | None]]:
-    """The names of the agents, and the user requests of the runs of the items."""
+) -> tuple[dict[int, str], dict[int, str | None], dict[int, Build]]:
+    """The names of the agents, and the user requests and builds of the runs of the items."""
     run_ids = [item["run_id"] for item in items if item["scenario_id"] is None]
     instructions = instructions_of_runs(
         connection, org_id=org_id, run_ids=[id for id in run_ids if isinstance(id, int)]
     )
     texts = {run_id: of.user_instruction for run_id, of in instructions.items()}
-    return agent_names(connection, org_id, limit=MOST_AGENTS), texts
+    of_items = [item["run_id"] for item in items if isinstance(item["run_id"], int)]
+    return agent_names(connection, org_id, limit=MOST_AGENTS), texts, builds_of_runs(connection, of_items)
 
 
-def _row(item: JsonObject, asked: dict[int, str | None]) -> JsonObject:
+def _row(item: JsonObject, asked: dict[int, str | None], builds: dict[int, Build]) -> dict[str, Any]:
     run_id = item["run_id"]
     return item | {
+        "build": builds.get(run_id) if isinstance(run_id, int) else None,
         "kind_label": kind_label(str(item["kind"])),
         "asked": asked.get(run_id) if isinstance(run_id, int) else None,
     }

@@ -37,6 +37,7 @@ from pipelines.server.pages.reviews.review_queue import (
 )
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts
 from pipelines.storage.agents.agents import agent_names
+from pipelines.storage.lists.builds import builds_of_runs
 from pipelines.wire.errors import Conflict, ReviewClaimed
 
 router = APIRouter()
@@ -140,8 +141,11 @@ async def _item_page(
     platform, caller = platform_of(request), looker_of(request, visitor)
     item: dict[str, Any] = await read_review(platform, caller, review_id)
     queue = (await listed(platform, caller, wanted, limit=WINDOW)).items
-    names = await platform.database.read(
-        lambda connection: agent_names(connection, visitor.org_id, limit=WINDOW)
+    names, builds = await platform.database.read(
+        lambda connection: (
+            agent_names(connection, visitor.org_id, limit=WINDOW),
+            builds_of_runs(connection, [item["run_id"]] if item["run_id"] else []),
+        )
     )
     effects = await preview_verdicts(platform, caller, review_id) if visitor.may("contributor") else []
     voices = {voice for _, voice in effects}
@@ -160,6 +164,7 @@ async def _item_page(
         wanted=wanted,
         place=_place(queue, review_id),
         agent=names.get(item["agent_id"]),
+        build=builds.get(item["run_id"]),
         effects=effects,
         voice_of_all=voices.pop() if len(voices) == 1 else "",
         is_held=is_held(item, caller) and item["status"] != ReviewStatus.DECIDED,

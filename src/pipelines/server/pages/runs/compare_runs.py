@@ -132,6 +132,7 @@ def _side(side: compare_runs.Side) -> dict[str, Any]:
     return {
         "run": run,
         "agent": side.agent,
+        "build": side.build,
         "asked": side.asked,
         "cause_words": cause_words(run),
         "card": card,

@@ -1,6 +1,9 @@
 """/runs: the runs of the org, filtered by the URL."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
@@ -10,7 +13,15 @@ from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.reports.summarize_batch import took_ms
 from pipelines.server.api.common import encode_cursor, platform_of
 from pipelines.server.pages.page import page
-from pipelines.server.pages.runs.run_query import CHOICES, RunQuery, read_id, read_run_query
+from pipelines.server.pages.runs.run_query import (
+    CHOICES,
+    COLUMNS,
+    SORTS,
+    USUAL_COLUMNS,
+    RunQuery,
+    read_id,
+    read_run_query,
+)
 from pipelines.server.pages.visitor import Reader
 from pipelines.storage.agents.agents import published_agents
 from pipelines.storage.database.connection import Connection
@@ -22,6 +33,7 @@ from pipelines.storage.lists.run_lists import (
     dataset_names,
     run_page,
 )
+from pipelines.storage.lists.saved_views import SavedView, views_of_org
 from pipelines.storage.runs.annotations import labels_of_org
 from pipelines.storage.tasks.datasets import datasets_of_org
 
@@ -34,17 +46,22 @@ Offered = list[tuple[str, str]]
 
 @router.get("/runs")
 async def runs_page(request: Request, visitor: Reader) -> Response:
-    query = read_run_query(request.query_params, visitor.org_id)
+    query = read_run_query(
+        request.query_params, visitor.org_id, columns=request.query_params.getlist("column")
+    )
 
-    def read(connection: Connection) -> tuple[Offered, Offered, list[str], RunPage, RunCount]:
+    def read(
+        connection: Connection,
+    ) -> tuple[Offered, Offered, list[str], RunPage, RunCount, list[SavedView]]:
         agents, datasets = offered_filters(connection, query)
         labels = labels_of_org(connection, visitor.org_id, most=MOST_OFFERED)
+        saved = views_of_org(connection, visitor.org_id, "/runs")
         if query.problems:
-            return agents, datasets, labels, RunPage([], None, None), RunCount(0, 0, is_all=True)
+            return agents, datasets, labels, RunPage([], None, None), RunCount(0, 0, is_all=True), saved
         listed = run_page(connection, query.wanted, limit=ROWS, before_id=query.before_id)
-        return agents, datasets, labels, listed, count_runs(connection, query.wanted)
+        return agents, datasets, labels, listed, count_runs(connection, query.wanted), saved
 
-    agents, datasets, labels, listed, counted = await platform_of(request).database.read(read)
+    agents, datasets, labels, listed, counted, saved = await platform_of(request).database.read(read)
     return await page(
         request,
         visitor,
@@ -59,16 +76,26 @@ async def runs_page(request: Request, visitor: Reader) -> Response:
         labels=labels,
         **shown_runs(query, listed, "/runs"),
         counted=counted,
+        saved=saved,
+        view_path=query.url("/runs"),
     )
 
 
-def shown_runs(query: RunQuery, listed: RunPage, path: str) -> dict[str, Any]:
-    """The rows of a table of runs, for any page that shows one."""
+def shown_runs(
+    query: RunQuery, listed: RunPage, path: str, *, usual: Sequence[str] = USUAL_COLUMNS, **fixed: str
+) -> dict[str, Any]:
+    """The rows of a table of runs with its columns, for any page that shows one. `fixed` is what the path
+    says of the runs, such as their batch."""
+    has_costs = any(run["cost_usd"] is not None for run in listed.items)
+    columns = query.columns or (*usual, *(("cost",) if has_costs else ()))
     older = encode_cursor(str(listed.last_id)) if listed.last_id is not None else None
-    runs = [run | {"took_ms": _took_ms(run)} for run in listed.items]
+    runs = [run | {"took_ms": run_took_ms(run)} for run in listed.items]
     return {
         "runs": [*runs],
-        "has_costs": any(run["cost_usd"] is not None for run in listed.items),
+        "columns": columns,
+        "column_names": list(COLUMNS.items()),
+        "sorts": SORTS,
+        "csv": replace(query, columns=columns).url("/runs.csv", **fixed),
         "searched": listed.searched,
         "older": query.url(path, cursor=older) if older is not None else None,
         "newest": query.url(path) if query.before_id is not None else None,
@@ -91,6 +118,10 @@ def offered_filters(connection: Connection, query: RunQuery) -> tuple[Offered, O
 @router.get("/compare/marked")
 async def compare_marked(request: Request, visitor: Reader) -> Response:
     """Compares two selected runs or batches, the older one first."""
+    matrices = request.query_params.getlist("matrix")
+    if len(matrices) == 2:  # in the order of the list, the newest first
+        query = urlencode({"from": matrices[1], "to": matrices[0]})
+        return RedirectResponse(f"/compare/matrices?{query}", 303)
     for name, path in (("run", "/compare/runs"), ("batch", "/compare/batches")):
         marked = request.query_params.getlist(name)
         if marked:
@@ -106,7 +137,7 @@ async def compare_marked(request: Request, visitor: Reader) -> Response:
     raise Refused([wrong], "the selection")
 
 
-def _took_ms(run: JsonObject) -> float | None:
+def run_took_ms(run: JsonObject) -> float | None:
     began, ended = run["dispatched_at"] or run["started_at"], run["ended_at"]
     return took_ms(str(began), str(ended)) if began and ended else None
 

@@ -27,7 +27,9 @@ from pipelines.server.pages.page import forget_counts, go, page, part
 from pipelines.server.pages.runs.coding_run import coding_context
 from pipelines.server.pages.runs.rejudge_form import rejudge_in
 from pipelines.server.pages.runs.trace_lines import WINDOW, lines_of, window_at
+from pipelines.server.pages.runs.trace_query import ShownAs, TraceQuery, view_links
 from pipelines.server.pages.runs.trace_talk import talk_context
+from pipelines.server.pages.runs.trace_time import bars_of, model_calls, time_context
 from pipelines.server.pages.runs.trace_view import (
     MOST_FAILURES,
     MOST_WARNINGS,
@@ -57,12 +59,13 @@ async def run_page(
     request: Request,
     platform: Ours,
     visitor: Reader,
+    query: ShownAs,
     s: StepName = "",
     q: Words = "",
     at: Annotated[int | None, Query(ge=0, le=MAX_ID)] = None,
 ) -> Response:
     caller = _looker(visitor)
-    read = await read_steps.read_run_page(platform, caller, run_id, _view_chooser(s, at))
+    read = await read_steps.read_run_page(platform, caller, run_id, _view_chooser(s, at), query.filter)
     timeline = read.timeline
     run = timeline.run
     assert read.step is not None
@@ -91,7 +94,9 @@ async def run_page(
         is_asked=bool(s),
         found=await _found(platform, visitor, run_id, q) if q else None,
         q=q,
-        **_list_context(timeline, read.briefs, read.window, step_name),
+        links=view_links(query, step_name, timeline),
+        time=time_context(timeline) if query.view == "time" else None,
+        **_list_context(timeline, read.briefs, read.window, step_name, query),
         **await _step_parts(platform, visitor, read.step),
         **await coding_context(platform, run),
     )
@@ -99,22 +104,24 @@ async def run_page(
 
 @router.get("/runs/{run_id}/window")
 async def window_part(
-    run_id: Id, platform: Ours, visitor: Reader, at: Place = 0, s: StepName = ""
+    run_id: Id, platform: Ours, visitor: Reader, query: ShownAs, at: Place = 0, s: StepName = ""
 ) -> Response:
     """Two hundred lines of the timeline, around a line or a step."""
 
     def window(timeline: Timeline) -> range:
-        return window_at(timeline.positions.get(s, 0) if s else at, timeline)
+        return window_at(timeline.line_places.get(s, 0) if s else at, timeline)
 
-    timeline, briefs = await read_steps.read_window(platform, visitor.org_id, run_id, window)
-    return await part(visitor, "trace_lines.html", **_list_context(timeline, briefs, window(timeline), s))
+    timeline, briefs = await read_steps.read_window(platform, visitor.org_id, run_id, window, query.filter)
+    lists = _list_context(timeline, briefs, window(timeline), s, query)
+    return await part(visitor, "trace_lines.html", **lists)
 
 
 @router.get("/runs/{run_id}/steps/{name}")
-async def step_part(run_id: Id, name: str, platform: Ours, visitor: Reader) -> Response:
+async def step_part(run_id: Id, name: str, platform: Ours, visitor: Reader, query: ShownAs) -> Response:
     """One step, and the world after it."""
-    step = await read_steps.read_step(platform, visitor.org_id, run_id, name)
-    return await part(visitor, "trace_step_and_world.html", **await _step_parts(platform, visitor, step))
+    step = await read_steps.read_step(platform, visitor.org_id, run_id, name, line_filter=query.filter)
+    parts = await _step_parts(platform, visitor, step)
+    return await part(visitor, "trace_step_and_world.html", query=query, **parts)
 
 
 @router.get("/runs/{run_id}/steps/{name}/json")
@@ -137,16 +144,24 @@ async def found_part(
 
 @router.get("/runs/{run_id}/live")
 async def live_part(
-    run_id: Id, platform: Ours, visitor: Reader, seen: Place = 0, at: Place = 0, s: StepName = ""
+    run_id: Id,
+    platform: Ours,
+    visitor: Reader,
+    query: ShownAs,
+    seen: Place = 0,
+    at: Place = 0,
+    s: StepName = "",
 ) -> Response:
     """New steps of a run in progress: the summary line, and the window if it grew."""
-    read = await read_steps.read_run_page(
-        platform, _looker(visitor), run_id, lambda timeline: TimelineView(window_at(at, timeline))
-    )
+
+    def choose(timeline: Timeline) -> TimelineView:
+        return TimelineView(window_at(at, timeline))
+
+    read = await read_steps.read_run_page(platform, _looker(visitor), run_id, choose, query.filter)
     timeline = read.timeline
     if timeline.has_ended:  # then there is a verdict, and the page is another one
         return Response(status_code=200, headers={"hx-refresh": "true", "cache-control": "no-store"})
-    lists = _list_context(timeline, read.briefs, read.window, s, is_oob=True)
+    lists = _list_context(timeline, read.briefs, read.window, s, query, is_oob=True)
     return await part(
         visitor,
         "trace_live.html",
@@ -251,20 +266,28 @@ def _view_chooser(s: str, at: int | None) -> Callable[[Timeline], TimelineView]:
 
     def choose(timeline: Timeline) -> TimelineView:
         step = s if s in timeline.positions else first_shown(timeline)
-        return TimelineView(window_at(timeline.positions[step] if at is None else at, timeline), step)
+        return TimelineView(window_at(timeline.line_places[step] if at is None else at, timeline), step)
 
     return choose
 
 
 def _list_context(
-    timeline: Timeline, briefs: Any, window: range, shown: str, *, is_oob: bool = False
+    timeline: Timeline, briefs: Any, window: range, shown: str, query: TraceQuery, *, is_oob: bool = False
 ) -> dict[str, Any]:
+    lines = lines_of(timeline, briefs, window)
+    near = timeline.line_places.get(shown)
     return {
+        "query": query,
+        "bars": bars_of(timeline, briefs, window) if query.view == "time" else {},
+        "has_tokens": model_calls(timeline) > 0,
+        # A step that is folded or filtered out has no line: the one before it is marked.
+        "marked": timeline.lines[near].item.name if near is not None else shown,
+        "near": near,
         "run_id": timeline.run.id,
-        "lines": lines_of(timeline, briefs, window),
+        "lines": lines,
         "window": window,
         "window_size": WINDOW,
-        "items": len(timeline.items),
+        "items": len(timeline.lines),
         "total": len(timeline.steps),
         "actors": timeline.actors if len(timeline.actors) > 1 else [],
         "shown": shown,

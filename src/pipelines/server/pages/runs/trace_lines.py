@@ -6,6 +6,7 @@ Texts are truncated and plain; templates escape them.
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from pipelines.core.agents.placed_messages import thinking_text
 from pipelines.core.text.json_text import Json, dumps, loads_own
 from pipelines.core.tools.trace_row import OUTCOME_UNKNOWN, TOOL_CALL
 from pipelines.engine.runs.read_steps import Timeline, TimelineItem
@@ -45,29 +46,29 @@ class Line(NamedTuple):
     text: str
     status: int | None  # where it is no success
     changes: bool
-    latency_ms: float | None
     lane: int | None
     actor: str | None  # where it is another than that of the line before
     is_failure: bool
+    folded: int = 0  # equal calls behind it that have no line of their own
 
 
 def window_at(place: int, timeline: Timeline) -> range:
     """The window that contains a line."""
-    start = max(0, min(place, len(timeline.items) - 1)) // WINDOW * WINDOW
-    return range(start, min(start + WINDOW, len(timeline.items)))
+    start = max(0, min(place, len(timeline.lines) - 1)) // WINDOW * WINDOW
+    return range(start, min(start + WINDOW, len(timeline.lines)))
 
 
 def lines_of(timeline: Timeline, briefs: dict[int, StepBrief], window: range) -> list[Line]:
     lanes = {actor: place for place, actor in enumerate(timeline.actors)} if len(timeline.actors) > 1 else {}
     lines, before = [], None
     for place in window:
-        item = timeline.items[place]
+        line = timeline.lines[place]
+        item = line.item
         actor = item.step.actor_id if item.step is not None else None
         actor_shown = actor if lanes and actor != before else None
         before = actor if item.step is not None else before
-        lines.append(
-            _line(timeline, item, briefs, place=place, lane=lanes.get(actor or ""), actor=actor_shown)
-        )
+        made = _line(timeline, item, briefs, place=place, lane=lanes.get(actor or ""), actor=actor_shown)
+        lines.append(made._replace(folded=len(line.folded)))
     return lines
 
 
@@ -80,7 +81,7 @@ def _line(
     lane: int | None,
     actor: str | None,
 ) -> Line:
-    base = Line(item.name, place, "", "☻", "", "", "", False, "", None, False, None, lane, actor, False)
+    base = Line(item.name, place, "", "☻", "", "", "", False, "", None, False, lane, actor, False)
     run = timeline.run
     if item.kind == "start":
         return base._replace(number="0", label="user", text=_cut(run.seed.user_instruction))
@@ -94,19 +95,18 @@ def _line(
         is_user = message.role == "user"
         text = message.text().strip()
         label = "user" if is_user else "agent" if text else "thinking"
-        return base._replace(sign="☻" if is_user else "❝", label=label, text=_cut(text or "…"))
+        said = text or thinking_text(message) or "…"
+        return base._replace(sign="☻" if is_user else "❝", label=label, text=_cut(said))
     assert item.step is not None
     return _step_line(base, item.step, briefs.get(item.step.sequence))
 
 
 def _step_line(base: Line, step: StepOutline, brief: StepBrief | None) -> Line:
-    base = base._replace(
-        number=str(step.sequence), latency_ms=brief.latency_ms if brief is not None else None
-    )
+    base = base._replace(number=str(step.sequence))
     if step.kind != TOOL_CALL:
         sign, colour, label = _EVENTS.get(step.kind, ("◇", "", step.kind))
         text = event_text(step.kind, brief.payload if brief is not None else None)
-        return base._replace(sign=sign, colour=colour, label=label, text=text, latency_ms=None)
+        return base._replace(sign=sign, colour=colour, label=label, text=text)
     sign, colour, means = _SOURCES.get(step.source or "", ("✕", "red", "refused"))
     if step.error_code == OUTCOME_UNKNOWN:
         sign, colour, means = "◌", "amber", "its outcome is unknown"

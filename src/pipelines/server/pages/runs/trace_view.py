@@ -5,9 +5,10 @@ from datetime import datetime
 from typing import Any
 
 from pipelines.core.agents.placed_messages import thinking_text
+from pipelines.core.agents.reported_usage import reported_usage
 from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.core.tools.failure_words import rule_in_words
-from pipelines.core.tools.trace_row import TraceRow
+from pipelines.core.tools.trace_row import TOOL_CALL, TraceRow
 from pipelines.core.verdict.axis_of_check import axis_of_check
 from pipelines.core.verdict.mode_words import mode_in_words
 from pipelines.core.verdict.pending_words import pending_words
@@ -32,6 +33,7 @@ def strip_of(read: RunInFull) -> dict[str, Any]:
         "run": run,
         "cause_words": cause_words(run),
         "agent": read.agent,
+        "build": read.build,
         "asked": read.asked,
         "calls": sum(timeline.sources.values()),
         "sources": [(source, timeline.sources[source]) for source in _SOURCES if timeline.sources[source]],
@@ -114,14 +116,18 @@ def first_shown(timeline: Timeline) -> str:
 
 def step_context(step: StepInFull) -> dict[str, Any]:
     timeline, item = step.timeline, step.timeline.items[step.place]
-    names = [each.name for each in timeline.items]
+    lines = timeline.lines
+    place = timeline.line_places[item.name]
+    before = place - (lines[place].item is item)  # a step without a line stands behind one
     context: dict[str, Any] = {
         "run": timeline.run,
         "item": item,
-        "place": step.place,
+        "place": place,
         "total": len(timeline.steps),
-        "previous": names[step.place - 1] if step.place else None,
-        "next": names[step.place + 1] if step.place + 1 < len(names) else None,
+        "previous": lines[before].item.name if before >= 0 else None,
+        "next": lines[place + 1].item.name if place + 1 < len(lines) else None,
+        "equal": [each.sequence for each in lines[place].folded] if lines[place].item is item else [],
+        "thinking": _turn_thinking(timeline, step.place),
         "rule": step.rule,
         "world": world_context(step),
         "world_problem": step.world_problem,
@@ -137,8 +143,28 @@ def step_context(step: StepInFull) -> dict[str, Any]:
     elif item.kind == "start":
         context |= {"asked": _task_parts(timeline.run)}
     else:
-        context |= {"error": _error(timeline.run), "transcript": _transcript(timeline)}
+        context |= {
+            "error": _error(timeline.run),
+            "transcript": _transcript(timeline),
+            "metadata": metadata_rows(timeline.run.metadata),
+        }
     return context
+
+
+def _turn_thinking(timeline: Timeline, place: int) -> str | None:
+    """The reasoning of the assistant's turn that made this call or gave the answer. None where the transcript
+    does not have the calls of the log, and for a message, which shows its own."""
+    item = timeline.items[place]
+    if not timeline.has_placed or not timeline.messages:
+        return None
+    if item.kind == "end":
+        last = timeline.messages[-1]
+        return thinking_text(last) or None if last.role == "assistant" else None
+    if item.step is None or item.step.kind != TOOL_CALL:
+        return None
+    number = [step.sequence for step in timeline.steps if step.kind == TOOL_CALL].index(item.step.sequence)
+    turns = [message for message in timeline.messages for _ in message.tool_calls]
+    return thinking_text(turns[number]) or None
 
 
 def _row_context(timeline: Timeline, outline: StepOutline, row: TraceRow) -> dict[str, Any]:
@@ -169,21 +195,27 @@ def took_ms(run: Run) -> float | None:
 
 def usage_of(metadata: Json) -> dict[str, float | None]:
     """Tokens and cost as the agent reports them; if it reports no tokens, those that the gateway counted."""
-    usage = metadata if isinstance(metadata, dict) else {}
-    gateway = usage.get("model_gateway")
-    counted = gateway if isinstance(gateway, dict) else {}
+    usage = reported_usage(metadata)
+    return {"tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out, "cost": usage.cost_usd}
 
-    def number(key: str, other: str | None = None) -> float | None:
-        for value in (usage.get(key), counted.get(other) if other else None):
-            if isinstance(value, int | float) and not isinstance(value, bool):
-                return value
-        return None
 
-    return {
-        "tokens_in": number("total_input_tokens", "input_tokens"),
-        "tokens_out": number("total_output_tokens", "output_tokens"),
-        "cost": number("total_cost_usd"),
-    }
+#: The keys of `metadata` that have a meaning, with the words of the page.
+METADATA_WORDS = {
+    "model": "Model",
+    "system_prompt_id": "Prompt id",
+    "agent_runtime_ms": "Runtime by the agent's clock",
+    "total_input_tokens": "Tokens in",
+    "total_output_tokens": "Tokens out",
+    "total_cost_usd": "Cost",
+}
+
+
+def metadata_rows(metadata: Json) -> list[dict[str, Any]]:
+    """What the agent reported of its run: the known keys first, then the rest under their own names."""
+    told = metadata if isinstance(metadata, dict) else {}
+    known = [{"key": key, "label": label} for key, label in METADATA_WORDS.items() if key in told]
+    rest = [{"key": key, "label": None} for key in told if key not in METADATA_WORDS]
+    return [row | {"value": told[str(row["key"])]} for row in known + rest]
 
 
 def warnings_of(run: Run) -> list[str]:

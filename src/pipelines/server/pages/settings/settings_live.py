@@ -17,8 +17,10 @@ from pipelines.server.api.cassettes import as_download
 from pipelines.server.api.common import encode_cursor, id_cursor, platform_of, unreadable
 from pipelines.server.pages.form_fields import read_json_text
 from pipelines.server.pages.page import go
+from pipelines.server.pages.settings import endpoint_form
 from pipelines.server.pages.settings.settings import settings_page
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts, read_form
+from pipelines.storage.accounts.credentials import credentials_by_name
 from pipelines.storage.agents.cassettes import MAX_BYTES, Cassette, cassettes_of_org
 from pipelines.storage.agents.endpoint_bindings import BoundAgent, agents_bound_to
 from pipelines.storage.agents.tool_endpoints import CountedEndpoint, endpoints_of_org, tools_of_endpoint
@@ -43,12 +45,17 @@ async def endpoints_page(request: Request, visitor: Reader, cursor: Place = "") 
 
 @router.post("/settings/endpoints")
 async def add_endpoint(request: Request, visitor: Writer) -> Response:
-    """Adds the endpoint from the JSON body of the API; shows all problems at once."""
-    text = (await form_texts(request)).get("endpoint", "")
+    """Adds the endpoint from the fields of the form, or from the JSON body of the API; shows all problems at
+    once."""
+    form = await form_texts(request)
+    text = form.get("endpoint")
+    filled = endpoint_form.filled_form(form)
     try:
-        body = await _object(request, text)
+        body = endpoint_form.endpoint_body(filled) if text is None else await _object(request, text)
         created = await manage_endpoints.create_endpoint(platform_of(request), visitor.org_id, body)
     except Refused as refused:
+        if text is None:
+            return await _endpoints(request, visitor, form=filled, form_refused=refused)
         return await _endpoints(request, visitor, refused=refused, typed=text)
     return go(f"/settings/endpoints/{created.endpoint.id}", f"The endpoint {created.endpoint.name} is added.")
 
@@ -85,23 +92,36 @@ async def delete_endpoint(endpoint_id: EndpointId, request: Request, visitor: Wr
 
 
 async def _endpoints(
-    request: Request, visitor: Visitor, *, cursor: str = "", refused: Refused | None = None, typed: str = ""
+    request: Request,
+    visitor: Visitor,
+    *,
+    cursor: str = "",
+    refused: Refused | None = None,
+    typed: str = "",
+    form: dict[str, str] | None = None,
+    form_refused: Refused | None = None,
 ) -> Response:
     before_id = id_cursor(cursor or None)
 
-    def read(connection: Connection) -> tuple[list[CountedEndpoint], list[int], int | None]:
+    def read(connection: Connection) -> tuple[list[CountedEndpoint], list[int], int | None, list[str]]:
         found = endpoints_of_org(connection, visitor.org_id, limit=SHOWN, before_id=before_id)
         bound = [len(agents_bound_to(connection, each.endpoint.id)) for each in found.items]
-        return found.items, bound, found.last_id
+        return found.items, bound, found.last_id, sorted(credentials_by_name(connection, visitor.org_id))
 
-    endpoints, bound, last_id = await platform_of(request).database.read(read)
+    endpoints, bound, last_id, credentials = await platform_of(request).database.read(read)
     rows = [each.as_json() | {"agents": number} for each, number in zip(endpoints, bound, strict=True)]
     return await settings_page(
         request,
         visitor,
         "settings_endpoints.html",
         "endpoints",
-        status=422 if refused is not None else 200,
+        status=422 if refused is not None or form_refused is not None else 200,
+        form=form or endpoint_form.empty_form(),
+        form_problems=endpoint_form.form_problems(form_refused.problems) if form_refused is not None else {},
+        labels=endpoint_form.LABELS,
+        types=endpoint_form.TYPES,
+        auths=endpoint_form.AUTHS,
+        credentials=[("", "choose a credential")] + [(name, name) for name in credentials],
         endpoints=rows,
         more=f"/settings/endpoints?cursor={encode_cursor(str(last_id))}" if last_id is not None else None,
         back="/settings/endpoints" if cursor else None,

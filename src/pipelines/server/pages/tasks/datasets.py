@@ -18,10 +18,14 @@ from pipelines.server.pages.visitor import Reader
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.lists import dataset_lists
 from pipelines.storage.lists.dataset_lists import TaskFilter
+from pipelines.storage.lists.run_lists import agent_names
+from pipelines.storage.lists.version_rates import series_of_org
+from pipelines.web.rate_charts import rate_charts
 
 router = APIRouter()
 SHOWN = 50
 BATCHES_SHOWN = 10
+CHARTED = 6  # agents, each with a chart
 AGENTS_OFFERED = 200
 LONGEST_WORDS = 200
 #: The axes shown for a dataset, in column order, without those that every dataset has.
@@ -108,11 +112,14 @@ async def dataset_page(
         batches = dataset_lists.batches_of_dataset(
             connection, visitor.org_id, dataset_id, limit=BATCHES_SHOWN
         )
+        series = series_of_org(connection, visitor.org_id, dataset_id=dataset_id)[:CHARTED]
+        names = agent_names(connection, (each.agent_id for each in series), org_id=visitor.org_id)
         return {
             "tasks": [(task, told_parts(task.head.axes)) for task in found.items],
             "last_id": found.last_id,
             "axes": told_axes(dataset_lists.axes_of_datasets(connection, [dataset_id])[dataset_id]),
             "tags": [(tag, tag) for tag in dataset_lists.tags_of_dataset(connection, dataset_id)],
+            "charts_by_version": rate_charts(series, names, {dataset_id: dataset.name}),
             "batches": [(batch, summary_of(batch.outcomes, batch.repeats)) for batch in batches],
             "agents": dict(dataset_lists.agent_choices(connection, visitor.org_id, most=AGENTS_OFFERED)),
         }
@@ -141,7 +148,7 @@ async def dataset_page(
 async def export(
     request: Request, visitor: Reader, dataset_id: Id, format: Literal["csv", "json"] = "csv"
 ) -> Response:
-    """The same file as the API exports; uploading it creates the same tasks."""
+    """The same file as the API exports. Uploading the JSON creates the same tasks."""
     platform = platform_of(request)
     dataset = await find_dataset(platform, visitor.org_id, dataset_id)
     as_json = format == "json"

@@ -16,6 +16,7 @@ from pipelines.server.pages.tasks.sentence_list import sentence_rows
 from pipelines.server.pages.visitor import Reader
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.paging import Filter
+from pipelines.storage.lists.builds import Build, builds_of_runs
 from pipelines.storage.lists.dataset_lists import agent_choices
 from pipelines.storage.lists.summaries import run_summaries
 from pipelines.storage.tasks import datasets
@@ -49,12 +50,13 @@ async def task_page(request: Request, visitor: Reader, task_id: Id, agent_id: Ch
     platform = platform_of(request)
     task = await read_task(platform, visitor.org_id, task_id, int(agent_id) if agent_id else None)
 
-    def read(connection: Connection) -> tuple[list[JsonObject], list[tuple[int, str]]]:
+    def read(connection: Connection) -> tuple[list[JsonObject], list[tuple[int, str]], dict[int, Build]]:
         filters = [Filter("org_id", visitor.org_id), Filter("task_id", task_id)]
         runs = run_summaries(connection, filters=filters, limit=RUNS_SHOWN, before_id=None)
-        return runs.items, agent_choices(connection, visitor.org_id, most=AGENTS_OFFERED)
+        builds = builds_of_runs(connection, [int(str(run["id"])) for run in runs.items])
+        return runs.items, agent_choices(connection, visitor.org_id, most=AGENTS_OFFERED), builds
 
-    runs, agents = await platform.database.read(read)
+    runs, agents, builds = await platform.database.read(read)
     dataset = task.dataset
     trail = [("Datasets", "/datasets")]
     if dataset is not None:
@@ -69,6 +71,7 @@ async def task_page(request: Request, visitor: Reader, task_id: Id, agent_id: Ch
         told=task,
         is_changeable=dataset is not None and task.task.removed_at is None,
         runs=runs,
+        builds=builds,
         agents=[("", "no agent"), *agents],
         agent_names=dict(agents),
         agent_id=agent_id or (str(dataset.agent_id or "") if dataset is not None else ""),

@@ -16,7 +16,7 @@ from pipelines.server.errors import status_of
 from pipelines.server.pages.form_fields import budget_in, number_in
 from pipelines.server.pages.page import go
 from pipelines.server.pages.visitor import Visitor, Writer, form_texts
-from pipelines.server.pages.worlds.worlds import Refusal, session_page
+from pipelines.server.pages.worlds.worlds import Refusal, RowQuery, session_page
 from pipelines.storage.tasks.seed_sessions import SeedSession
 from pipelines.wire.errors import NotFound, OdysseyError
 
@@ -96,6 +96,31 @@ async def go_on(session_id: Id, request: Request, visitor: Writer) -> Response:
     return await _done(request, visitor, session_id, action, message)
 
 
+@router.post("/worlds/{session_id}/rows/{row_id}/text")
+async def rewrite_row(session_id: Id, row_id: Id, request: Request, visitor: Writer) -> Response:
+    text = (await form_texts(request)).get("user_instruction", "")
+    action = review_rows.rewrite_row(
+        platform_of(request), visitor.org_id, session_id, row_id, {"user_instruction": text.strip() or None}
+    )
+    return await _done(
+        request,
+        visitor,
+        session_id,
+        action,
+        _rewritten,
+        at=f"row-{row_id}",
+        typed={"user_instruction": text},
+        rows=RowQuery(edit=row_id, after=row_id - 1 if row_id > 1 else None),
+    )
+
+
+def _rewritten(done: review_rows.RewrittenRow) -> str:
+    said = f"The text of row {done.row.id} is changed. Its reference calls and its oracle stay."
+    if not done.lost:
+        return said
+    return f"{said} It no longer says {', '.join(done.lost)}: check that the agent can still find this out."
+
+
 @router.post("/worlds/{session_id}/rows/{row_id}/drop")
 async def drop_row(session_id: Id, row_id: Id, request: Request, visitor: Writer) -> Response:
     action = review_rows.drop_row(platform_of(request), visitor.org_id, session_id, row_id)
@@ -169,6 +194,7 @@ async def _done(
     *,
     at: str = "",
     typed: dict[str, str] | None = None,
+    rows: RowQuery | None = None,
 ) -> Response:
     """Performs the action and redirects to the page; if it is refused, shows the page with the problems."""
     try:
@@ -177,7 +203,7 @@ async def _done(
         raise
     except Refused as refused:
         refusal = Refusal(at=at, problems=tuple(refused.problems), typed=typed or {}, status=422)
-        return await session_page(request, visitor, session_id, refusal=refusal)
+        return await session_page(request, visitor, session_id, refusal=refusal, rows=rows)
     except OdysseyError as error:
         refusal = Refusal(at="", said=error.message, typed=typed or {}, status=status_of(type(error)))
         return await session_page(request, visitor, session_id, refusal=refusal)

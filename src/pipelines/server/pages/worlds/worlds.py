@@ -9,7 +9,13 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from pipelines.core.ledger.world_difference import change_from_json
-from pipelines.core.tasks.seed_session import EMBEDDED, ROWS_REVIEW, STATUSES, WORLD_REVIEW
+from pipelines.core.tasks.seed_session import (
+    EMBEDDED,
+    LONGEST_PROMPT,
+    ROWS_REVIEW,
+    STATUSES,
+    WORLD_REVIEW,
+)
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem
 from pipelines.core.tools.failure_rules import rule_from_stored
@@ -108,9 +114,14 @@ async def world_page(
     bucket: ChosenId = "",
     shown: Literal["kept", "rejected", "dropped"] = "kept",
     after: Annotated[int | None, Query(ge=1, le=MAX_ID)] = None,
+    prompt: Annotated[str, Query(max_length=LONGEST_PROMPT)] = "",
+    edit: Annotated[int | None, Query(ge=1, le=MAX_ID)] = None,
 ) -> Response:
-    rows = RowQuery(bucket=int(bucket) if bucket else None, shown=shown, after=after)
-    return await session_page(request, visitor, session_id, rows=rows)
+    """`prompt` fills in the form that changes the world; `edit` opens the form of a row's text."""
+    rows = RowQuery(bucket=int(bucket) if bucket else None, shown=shown, after=after, edit=edit)
+    return await session_page(
+        request, visitor, session_id, rows=rows, refusal=Refusal(at="refine", typed={"prompt": prompt})
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,6 +129,7 @@ class RowQuery:
     bucket: int | None = None
     shown: review_rows.RowFilter = "kept"
     after: int | None = None
+    edit: int | None = None  # the row whose text is being changed
 
 
 async def session_page(
@@ -136,6 +148,8 @@ async def session_page(
         platform, session, session.revision, only=None, first=0, most=ENTITIES
     )
     foreseen = await _foreseen(request, session) if session.status == WORLD_REVIEW else None
+    may_change = session.status == WORLD_REVIEW and visitor.may("contributor")
+    sentences = await review_world.world_sentences(platform, session) if may_change else []
     context: dict[str, Any] = {"rows": [], "coverage": None, "more_rows": None, "query": RowQuery()}
     if session.status != WORLD_REVIEW:
         context = await _rows(request, session, rows or RowQuery())
@@ -149,8 +163,10 @@ async def session_page(
         status=refusal.status,
         refusal=refusal,
         foreseen=foreseen,
-        tables=tables["tables"],
-        flags=tables["flags"],
+        tables=tables.tables,
+        flags=tables.flags,
+        marks=tables.marks,
+        sentences=sentences,
         steps=STEPS,
         now=platform.now(),
         **details,
@@ -196,8 +212,9 @@ async def whole_world_page(
         type=type,
         first=first,
         at_once=ENTITIES_OF_TYPE,
-        tables=tables["tables"],
-        flags=tables["flags"],
+        tables=tables.tables,
+        flags=tables.flags,
+        marks=tables.marks,
     )
 
 

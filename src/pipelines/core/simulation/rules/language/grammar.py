@@ -9,9 +9,9 @@ be left out or repeated, brackets group, and `key=Item` (`key+=Item` for several
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
+from pipelines.core.limits.lazy_property import lazy_property
 from pipelines.core.simulation.rules.language.text import Token
 
 Finds: TypeAlias = tuple[tuple[str, Any], ...]  # (key, value), with `key+` for one of several
@@ -57,7 +57,7 @@ class _Alternative(NamedTuple):
 class Grammar:
     lines: Mapping[str, tuple[_Alternative, ...]]
 
-    @cached_property
+    @lazy_property
     def words(self) -> frozenset[str]:
         """Every word of the grammar itself."""
         return frozenset(_words(one for line in self.lines.values() for one in line))
@@ -66,7 +66,7 @@ class Grammar:
         """The words of some lines that can be told from those between words: `least` of `at least`."""
         return frozenset(one for name in lines for one in _words(self.lines[name]) if len(one) > 3)
 
-    @cached_property
+    @lazy_property
     def starts(self) -> Mapping[str, frozenset[str] | None]:
         """What each line can begin with: words, and nouns in `<>`; None where it may be empty."""
         return {name: self._starts_of(line, (name,)) for name, line in self.lines.items()}

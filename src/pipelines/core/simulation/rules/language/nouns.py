@@ -5,7 +5,7 @@ they are spelled or in plain words, and literals.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
@@ -13,6 +13,7 @@ from pipelines.core.english.inflection import action_nouns, gerunds, parted_form
 from pipelines.core.english.numbers import SMALL
 from pipelines.core.english.words import joined, singular, word_set
 from pipelines.core.english.words import tokens as words_of
+from pipelines.core.limits.lazy_property import lazy_property
 from pipelines.core.simulation.rules.language.english import GRAMMAR
 from pipelines.core.simulation.rules.language.grammar import Find, Match
 from pipelines.core.simulation.rules.language.text import Token
@@ -60,7 +61,7 @@ class Nouns:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
 
-    @cached_property
+    @lazy_property
     def table(self) -> Mapping[str, Find]:
         kinds = self.vocabulary.kinds.values()
         literals = {kind: partial(_literal, kind) for kind in ("number", "percent", "text", "date", "code")}
@@ -96,7 +97,7 @@ class Nouns:
         """Whether some noun begins there."""
         return any(self.table[name](tokens, at) for name in ("tool", "type", "field", "state", *ACTION_FORMS))
 
-    @cached_property
+    @lazy_property
     def spellings(self) -> tuple[str, ...]:
         """Every word of a noun of this world."""
         kinds = self.vocabulary.kinds.values()
@@ -126,7 +127,7 @@ class Nouns:
         name = self._tool_names.get(tokens[at].low)
         return () if name is None else (Match(at + 1, (), name),)
 
-    @cached_property
+    @lazy_property
     def _tool_names(self) -> Mapping[str, str]:
         return {name.lower(): name for name in self.vocabulary.tools}
 

@@ -6,10 +6,10 @@ enforced: all its readings are shown.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import islice, product
 from typing import TypeAlias
 
+from pipelines.core.limits.lazy_property import lazy_property
 from pipelines.core.simulation.rules import rule as r
 from pipelines.core.simulation.rules.language.english import GRAMMAR
 from pipelines.core.simulation.rules.language.grammar import Node, Parser
@@ -106,7 +106,7 @@ class Reader:
     def tokens(self, sentence: str) -> list[Token]:
         return tokens(sentence, self._hyphenated) if len(sentence) <= LONGEST_SENTENCE else []
 
-    @cached_property
+    @lazy_property
     def _hyphenated(self) -> list[str]:
         return [name for name in self.vocabulary.tools if "-" in name]
 

@@ -5,11 +5,11 @@ Nothing is decided here: most of what is made is not read, or is not what was me
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from itertools import pairwise, permutations, product, zip_longest
 
 from pipelines.core.english.words import joined, plural, singulars
 from pipelines.core.english.words import tokens as words_of
+from pipelines.core.limits.lazy_property import lazy_property
 from pipelines.core.simulation.rules.language.english import GRAMMAR
 from pipelines.core.simulation.rules.language.nouns import ACTION_FORMS, DATE_ENDS, NounPhrase
 from pipelines.core.simulation.rules.language.read import Reader
@@ -52,7 +52,7 @@ class Sketch:
         spans = sorted((at - end, at, end) for at, end in ends.items() if end - at > 1)
         return [self.text(at, end) for _, at, end in spans]
 
-    @cached_property
+    @lazy_property
     def nouns(self) -> dict[str, dict[str, NounPhrase]]:
         """What the sentence names, by the kind of noun: as it is written, the longest noun at each place."""
         named: dict[str, dict[str, NounPhrase]] = {kind: {} for kind in _NOUNS}
@@ -69,7 +69,7 @@ class Sketch:
             at = end
         return named
 
-    @cached_property
+    @lazy_property
     def tools(self) -> list[ToolNouns]:
         """The tools that the sentence names, whose verb and object it has, or most words of their names."""
         tools = self.reader.vocabulary.tools.values()
@@ -91,11 +91,11 @@ class Sketch:
         changing = [tool for tool in some if not tool.reads]
         return by_name[:_MOST_TOOLS] or changing or some
 
-    @cached_property
+    @lazy_property
     def words(self) -> frozenset[str]:
         return frozenset(singulars(words_of(self.sentence)))
 
-    @cached_property
+    @lazy_property
     def fields(self) -> list[NounPhrase]:
         """The fields that the sentence names, or of whose names it has a word."""
         names = {
@@ -106,7 +106,7 @@ class Sketch:
         near = [name for name in sorted(names) if self.words & {*singulars(words_of(name))} - types - _PLAIN]
         return [*self.nouns["field"].values()] or [NounPhrase.of(name) for name in near[:_MOST_NEAR]]
 
-    @cached_property
+    @lazy_property
     def error(self) -> str:
         """What the sentence answers a refused call with: a status, or a code that is no other noun."""
         longest_error, other = self.longest("Error"), {*self.nouns["field"], *self.nouns["tool"]}
@@ -119,7 +119,7 @@ class Sketch:
         is_led = found.lower().startswith(("with", "and", ",", ":"))
         return f" {'' if is_led else 'with '}{found}" if found else ""
 
-    @cached_property
+    @lazy_property
     def ways(self) -> tuple[str, ...]:
         """How a condition of the sentence may be meant: one way where the sentence says which."""
         lows = {token.low for token in self.found}
@@ -178,11 +178,11 @@ class Sketch:
             dated = (ref for ref in refs if words_of(ref)[-1] in DATE_ENDS)
             yield from (f"{tool.name} sets {ref} to now" for ref in dated)
 
-    @cached_property
+    @lazy_property
     def numbers(self) -> list[str]:
         return [text for text in self.nouns["number"] if text not in self.error]
 
-    @cached_property
+    @lazy_property
     def listed(self) -> list[str]:
         """Values in a row: `cash, card or voucher`. Two of them count where the world knows both."""
         known = {*self.nouns["state"], *self.nouns["text"], *self.nouns["number"]}
@@ -199,7 +199,7 @@ class Sketch:
         ]
         return [", ".join(one.text if one.text in known else f"'{one.text}'" for one in row) for row in long]
 
-    @cached_property
+    @lazy_property
     def bounds(self) -> list[str]:
         """What the numbers of the sentence may bound of a field `{0}`: its value, its length, or a time."""
         after = {one.text: two.low for one, two in pairwise(self.found) if one.text in self.numbers}
@@ -215,7 +215,7 @@ class Sketch:
             found += [f"{{0}} {verb} {sign} than {number}{end}" for end in ends]
         return found
 
-    @cached_property
+    @lazy_property
     def signs(self) -> tuple[str, ...]:
         """On which side of a number calls are refused: one where the sentence says which."""
         count = range(len(self.found))
