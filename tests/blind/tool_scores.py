@@ -8,7 +8,7 @@ import random
 import string
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -115,10 +115,24 @@ def relabelled(body: dict[str, Any], seed: int) -> dict[str, Any]:
 
 
 def _scored_trade(body: dict[str, Any]) -> list[ToolScore]:
-    declared = [{key: tool[key] for key in DECLARED if key in tool} for tool in body["tools"]]
     world = World.from_initial_state(body["world"])
-    simulator = build_simulator(parse_tools_schema(declared), world=world)
+    simulator = build_simulator(parse_tools_schema(declared(body)), world=world)
     return [_scored_tool(body, tool, simulator, world) for tool in body["tools"]]
+
+
+def declared(body: dict[str, Any]) -> list[dict[str, Any]]:
+    """The tools of a trade as their agent has them."""
+    return [{key: tool[key] for key in DECLARED if key in tool} for tool in body["tools"]]
+
+
+def scored_calls(body: dict[str, Any], tool: dict[str, Any], plans: Mapping[str, Json]) -> list[CallScore]:
+    """The calls of one tool where these tools have these plans."""
+    tools = [
+        one | ({"simulation": plans[one["name"]]} if one["name"] in plans else {}) for one in declared(body)
+    ]
+    world = World.from_initial_state(body["world"])
+    simulator = build_simulator(parse_tools_schema(tools), world=world)
+    return [_scored_call(body, tool, call, simulator, world) for call in tool["calls"]]
 
 
 def _scored_tool(

@@ -70,7 +70,7 @@ def test_each_call_is_printed_as_it_happens(api: Api, desk: Path):
     """The agent waits in its second task: what came before is on the screen already."""
     edit(desk / "agent.py", "    order = ORDER.search(instruction)\n", HOLD)
     with typed("odyssey", "dev", cwd=desk, **env_of(api)) as terminal:
-        assert f"Server: {api.url}" in terminal.until("Agent:")
+        assert f"Server: {api.url} (it was running)" in terminal.until("Agent:")
         first = terminal.until("task 2")
         for words in (
             'get_order    order_id="4521"',

@@ -263,6 +263,16 @@ def test_a_tool_that_would_be_a_guess_is_a_warning(folder: Folder):
     assert "to confirm it, give" in json.dumps(told)
 
 
+def test_the_next_command_is_told_as_it_is_typed_here(folder: Folder):
+    where = f" --dir {folder.path}"
+    assert json.loads(folder.examined().stdout)["next"] == f"pipelines odyssey dev{where}"
+    folder.write(app_py="x = 1\ndef broken(:\n")
+    assert json.loads(folder.examined().stdout)["next"] == f"pipelines odyssey doctor{where}"
+    (folder.path / "app.py").unlink()
+    (folder.path / "agent.json").unlink()
+    assert json.loads(folder.examined().stdout)["next"] == f"pipelines odyssey init{where}"
+
+
 def test_the_platform_that_was_named_has_to_be_there(folder: Folder):
     folder.server = "http://127.0.0.1:9"
     assert "cannot be reached" in folder.examined().of("proxy", "problem")["seen"]
@@ -370,7 +380,9 @@ def test_the_table_fits_80_columns_and_says_what_to_do(folder: Folder):
     folder.write(app_py="import nothing_here\n")
     done = folder.process("--server", folder.server)
     assert done.returncode == 1
-    assert max(map(len, done.stdout.splitlines())) <= 80
+    *lines, next_command = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert next_command == f"Correct this, then: pipelines odyssey doctor --dir {folder.path}"
     assert "\x1b" not in done.stdout
     shown = " ".join(done.stdout.split())
     assert "app.py:1: ModuleNotFoundError: No module named 'nothing_here'" in shown

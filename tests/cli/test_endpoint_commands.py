@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 from test_results_commands import Look
+from typer.testing import CliRunner
 
 from pipelines.cli.endpoints.add import NewEndpoint, request_body
 from pipelines.cli.files import Stopped
+from pipelines.cli.main import app
 from support.desk import AGENT
 from support.server_process import Api
 from support.tool_service import Service, served
@@ -202,6 +204,21 @@ def test_what_is_sent_for_an_mcp_server_that_is_a_program() -> None:
         },
         "auth": None,
     }
+
+
+@pytest.mark.parametrize(("hosts", "is_told"), [((), True), (("--allow-host", "api.example.com"), False)])
+def test_functions_that_reach_nothing_outside_are_told_of(
+    api: Api, tmp_path: Path, hosts: tuple[str, ...], is_told: bool
+) -> None:
+    source = tmp_path / "tools.py"
+    source.write_text("def ping() -> int:\n    return 1\n")
+    arguments = ["endpoints", "add", f"tools-{len(hosts)}", "--code", str(source), *hosts]
+    env = {"PIPELINES_URL": api.url, "PIPELINES_API_KEY": api.key}
+    done = CliRunner().invoke(app, arguments, env=env)
+    assert done.exit_code == 0, done.output
+    told = words(done.stderr)
+    assert ("no host outside the sandbox" in told) is is_told
+    assert ("--allow-host api.example.com" in told) is is_told
 
 
 def test_what_is_sent_for_code(tmp_path: Path) -> None:

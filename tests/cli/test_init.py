@@ -113,6 +113,17 @@ def test_what_is_printed_is_what_to_type_next(tmp_path: Path):
         assert command in done.stdout
 
 
+@pytest.mark.parametrize("mode", ["http", "code"])
+def test_without_a_folder_it_is_my_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["odyssey", "init", "--mode", mode])
+    assert done.exit_code == 0, done.output
+    assert "cd my-agent" in done.stdout
+    assert json.loads((tmp_path / "my-agent" / "agent.json").read_text())["name"] == "my-agent"
+    again = CliRunner().invoke(app, ["odyssey", "init", "--mode", mode])
+    assert (again.exit_code, "my-agent is not empty" in again.output) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("folder", "name", "typed"),
     [

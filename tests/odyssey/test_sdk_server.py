@@ -1,7 +1,7 @@
 """The SDK against a real server: agents registered from Python, dispatched to, and judged."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -156,8 +156,34 @@ def test_tool_endpoints_that_the_server_does_not_have_are_told() -> None:
     nothing = Reply(404, {"error": {"code": "not_found", "message": "There is nothing here."}})
     told = "This server has no tool endpoints"
     with scripted(nothing) as server, pytest.raises(ApiFailed, match=told) as raised:
-        tool_endpoints.create_code(name="prices", functions="def f(): ...", base_url=server.url, api_key="k")
+        tool_endpoints.create_code(
+            name="prices", functions="def f(): ...", allow_hosts=["a.b"], base_url=server.url, api_key="k"
+        )
     assert raised.value.status == 404
+
+
+def test_another_org_than_that_of_the_key_is_refused(tmp_path: Path) -> None:
+    spec = {"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": {}}
+    kinds: list[Callable[[], Any]] = [
+        lambda: tool_endpoints.create_code(
+            name="c", functions="def f(): ...", allow_hosts=["a.b"], org_id=42
+        ),
+        lambda: tool_endpoints.create_openapi(name="o", base_url="http://127.0.0.1:9", spec=spec, org_id=42),
+        lambda: tool_endpoints.create_mcp(name="m", url="http://127.0.0.1:9/mcp", org_id=42),
+    ]
+    for create in kinds:
+        with pytest.raises(ApiFailed, match="/org_id: is not the org of this API key") as raised:
+            create()
+        assert raised.value.status == 422
+
+
+def test_functions_that_reach_nothing_outside_are_told_of_when_they_are_registered() -> None:
+    with scripted(Reply(201, {"id": 1})) as server, pytest.warns(UserWarning, match="no host") as told:
+        tool_endpoints.create_code(name="p", functions="def f(): ...", base_url=server.url, api_key="k")
+    (warning,) = told
+    assert "no host outside the sandbox" in str(warning.message)
+    assert 'allow_hosts=["api.example.com"]' in str(warning.message)
+    assert warning.filename == __file__
 
 
 def test_a_service_is_registered_asked_and_called_from_python(tmp_path: Path, api: Api) -> None:
@@ -249,7 +275,8 @@ def test_what_is_sent_for_code() -> None:
             name="Refunds", code="def run(): ...", tools_schema=[], base_url=server.url, api_key="k"
         )
         tool_endpoints.create_code(
-            org_id=1,  # as the product's page writes it; the key says which org it is
+            org_id=1,
+            allow_hosts=["api.example.com"],
             name="prices",
             functions="def get_price(sku: str) -> dict: ...",
             env_vars={"KEY": "a-credential"},
@@ -265,7 +292,7 @@ def test_what_is_sent_for_code() -> None:
         "tools_schema": [],
     }
     assert endpoint.path == "/api/tool-endpoints"
-    assert "org_id" not in endpoint.body
+    assert endpoint.body["org_id"] == 1  # the server holds it against the key
     assert endpoint.body["source"] == "def get_price(sku: str) -> dict: ..."
     assert endpoint.body["env_vars"] == {"KEY": "a-credential"}
 
@@ -282,6 +309,8 @@ def test_without_a_key_it_is_told_where_one_could_be(
 ) -> None:
     monkeypatch.delenv("PIPELINES_API_KEY")
     monkeypatch.chdir(tmp_path)
+    assert find_agent("nobody by this name") is None, "the server is of this user and machine"
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "of-another-user"))
     with pytest.raises(ApiFailed, match="pass api_key, set PIPELINES_API_KEY, or run where"):
         find_agent("x")
     (tmp_path / ".pipelines").mkdir()

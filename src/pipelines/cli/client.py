@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
 import httpx2
@@ -40,7 +41,7 @@ class Server:
     def _client(self) -> httpx2.Client:
         return httpx2.Client(
             base_url=self.url,
-            headers={"X-API-Key": self._api_key or _key_from_file()},
+            headers={"X-API-Key": self._api_key or _key_from_file(self.url)},
             timeout=TIMEOUT_S,
             trust_env=uses_proxies(self.url),
         )
@@ -186,8 +187,29 @@ def _error_lines(error: Any) -> list[str]:
     return lines
 
 
-def _key_from_file() -> str:
-    try:
-        return KEY_FILE.read_text().strip()
-    except OSError:
-        stop(f"No API key: pass --api-key, set PIPELINES_API_KEY, or run where {KEY_FILE} is.")
+class FoundKey(NamedTuple):
+    key: str
+    file: Path
+
+
+def find_key(url: str) -> FoundKey | None:
+    """In this folder; else where the server was started last that listens at the URL."""
+    from pipelines.odyssey.started_servers import key_file_of
+
+    for file in (KEY_FILE, key_file_of(url)):
+        with suppress(OSError):
+            if file is not None and (key := file.read_text().strip()):
+                return FoundKey(key, file)
+    return None
+
+
+def _key_from_file(url: str) -> str:
+    found = find_key(url)
+    if found is None:
+        stop(
+            f"No API key: pass --api-key, set PIPELINES_API_KEY, or run where {KEY_FILE} is."
+            f" You started no server on this machine that is noted for {url}."
+        )
+    if found.file != KEY_FILE:
+        typer.echo(f"API key: {found.file}", err=True)
+    return found.key

@@ -13,10 +13,14 @@ def without_retried(runs: list[Any]) -> list[Any]:
     return [run for run in runs if not run["retried"]]
 
 
-def gate_code(runs: list[Any], fail_under: float) -> ExitCode:
-    """The exit code of a batch. Prints to stderr if the reason is not a failure of the agent."""
+def gate_code(runs: list[Any], fail_under: float | None) -> ExitCode:
+    """The exit code of a batch; None: nobody asked for a gate, and all decided runs must pass. Prints to
+    stderr if the reason is not a failure of the agent."""
     counts = tally(runs)
-    code = counts.exit_code(fail_under)
+    code = counts.exit_code(1.0) if fail_under is None else counts.gate_code(fail_under)
+    if code is ExitCode.UNDECIDED:
+        text = f"The gate is open: PENDING runs would decide it. {undecided_text(runs)}"
+        stderr.print(text, markup=False, soft_wrap=True)
     if not counts.passed and not counts.failed and not counts.not_run:
         text = undecided_text(runs) if pending_reasons(runs) else "Give the tasks an oracle."
         stderr.print(f"No run could be decided, so nothing is proved. {text}", markup=False, soft_wrap=True)

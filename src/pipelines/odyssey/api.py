@@ -3,10 +3,12 @@
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from .errors import MOST_SHOWN, ApiFailed
+from .started_servers import key_file_of
 from .transport import ExchangeFailed, HttpReply, HttpRequest, exchange
 
 DEFAULT_URL = "http://127.0.0.1:8420"  # where `pipelines up` listens, unless told otherwise
@@ -20,7 +22,7 @@ class Api:
 
     def __init__(self, *, api_key: str | None = None, base_url: str | None = None) -> None:
         self.url = (base_url or os.environ.get("PIPELINES_URL") or DEFAULT_URL).rstrip("/")
-        self._key = api_key or os.environ.get("PIPELINES_API_KEY") or _key_from_file()
+        self._key = api_key or os.environ.get("PIPELINES_API_KEY") or _key_from_file(self.url)
 
     def get(self, path: str) -> Any:
         return self._ask("GET", path)
@@ -49,13 +51,13 @@ class Api:
         return json.loads(reply.body) if reply.body else None
 
 
-def _key_from_file() -> str:
-    try:
-        return KEY_FILE.read_text().strip()
-    except OSError:
-        raise ApiFailed(
-            f"No API key: pass api_key, set PIPELINES_API_KEY, or run where {KEY_FILE} is."
-        ) from None
+def _key_from_file(url: str) -> str:
+    """In this folder; else where the server was started last that listens at the URL."""
+    for file in (KEY_FILE, key_file_of(url)):
+        with suppress(OSError):
+            if file is not None and (key := file.read_text().strip()):
+                return key
+    raise ApiFailed(f"No API key: pass api_key, set PIPELINES_API_KEY, or run where {KEY_FILE} is.")
 
 
 def _failure(method: str, path: str, reply: HttpReply) -> ApiFailed:

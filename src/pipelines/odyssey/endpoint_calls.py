@@ -34,8 +34,9 @@ def create_openapi(
 
     `spec` is a file (a Path), a URL that the server fetches, the document's text, or the document itself.
     `bearer` is the name of an org credential, and `api_key_header` a header with such a name, as
-    `{"X-API-Key": "ORDERS_KEY"}`; never put a secret's value here. `server_url` is the Odyssey server. Its
-    tools are found at once: `discovery_error` of what comes back says why where they are not.
+    `{"X-API-Key": "ORDERS_KEY"}`; never put a secret's value here. `server_url` is the Odyssey server, and
+    `org_id` must be the org of the key. Its tools are found at once: `discovery_error` of what comes back
+    says why where they are not.
     """
     config: Row = {"base_url": base_url}
     if isinstance(spec, Path):
@@ -44,7 +45,13 @@ def create_openapi(
         config["spec_url"] = spec
     else:
         config["spec"] = spec if isinstance(spec, str) else dict(spec)
-    body = {"name": name, "type": "http_openapi", "config": config, "auth": _auth(bearer, api_key_header)}
+    body: Row = {
+        "name": name,
+        "type": "http_openapi",
+        "config": config,
+        "auth": _auth(bearer, api_key_header),
+    }
+    body |= {"org_id": org_id} if org_id is not None else {}
     return _post_endpoint(Api(api_key=api_key, base_url=server_url), ENDPOINTS, body)
 
 
@@ -77,7 +84,8 @@ def create_mcp(
     if command is not None:
         config = {"command": command, "args": list(args), "env_vars": dict(env_vars or {})}
     auth = _auth(bearer, api_key_header)
-    body = {"name": name, "type": "mcp_server", "config": config, "auth": auth}
+    body: Row = {"name": name, "type": "mcp_server", "config": config, "auth": auth}
+    body |= {"org_id": org_id} if org_id is not None else {}
     return _post_endpoint(Api(api_key=api_key, base_url=server_url), ENDPOINTS, body)
 
 

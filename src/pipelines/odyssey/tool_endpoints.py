@@ -14,6 +14,11 @@ from .endpoint_calls import create_openapi as create_openapi
 from .endpoint_calls import discover as discover
 from .errors import ApiFailed
 
+NO_HOSTS = (
+    "The functions can reach no host outside the sandbox. If they have to, name the hosts:"
+    ' allow_hosts=["api.example.com"]'
+)
+
 
 def create_code(
     *,
@@ -40,16 +45,20 @@ def create_code(
     those import. Or the source text of one file. `requirements` are the packages they import; one that seems
     to be missing is a warning. `env_vars` are names of org credentials, each of which becomes an environment
     variable of that name, or a mapping of variables to credentials; never put a secret's value here.
-    `allow_hosts` are the only hosts that the functions reach, as `api.example.com` or `*.example.com`. The
-    org is the key's: `org_id` may be written, and says nothing more. Raises CannotShip (a ValueError) with
-    every function that cannot be shipped and what to do about it, and ApiFailed.
+    `allow_hosts` are the only hosts that the functions reach, as `api.example.com` or `*.example.com`.
+    Without any, they reach nothing outside, and a warning says so. The org is the key's: another `org_id` is
+    refused. Raises CannotShip (a ValueError) with every function that cannot be shipped and what to do about
+    it, and ApiFailed.
     """
+    if not allow_hosts:
+        warnings.warn(NO_HOSTS, stacklevel=2)
     body: dict[str, Any] = {"name": name, "type": "code", **_shipped(functions, requirements)}
     body |= {
         "requirements": list(requirements),
         "env_vars": dict(env_vars) if isinstance(env_vars, Mapping) else list(env_vars),
         "allow_hosts": list(allow_hosts),
     }
+    body |= {"org_id": org_id} if org_id is not None else {}
     try:
         created: Row = Api(api_key=api_key, base_url=base_url).post(ENDPOINTS, body, timeout_s=DISCOVERY_S)
     except ApiFailed as failed:

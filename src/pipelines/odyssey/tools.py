@@ -126,6 +126,14 @@ def input_schema(function: Callable[..., Any]) -> dict[str, Any]:
     return schema if takes_more else schema | {"additionalProperties": False}
 
 
+def call_arguments(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The arguments of a call by name, in their JSON form: those that the call gives."""
+    bound = _signature(function).bind(*args, **kwargs)
+    return _arguments_to_send(bound)
+
+
 def _property(
     function: Callable[..., Any], parameter: inspect.Parameter, described: Mapping[str, str]
 ) -> dict[str, Any]:

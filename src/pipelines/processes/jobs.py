@@ -11,6 +11,7 @@ from typing import Any
 from pipelines.core.text.json_text import JsonObject, count_values, dumps, loads, loads_and_text, loads_own
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.processes.authoring_jobs import AUTHORING_JOBS
+from pipelines.processes.learning_jobs import LEARNING_JOBS
 from pipelines.processes.world_jobs import WORLD_JOBS
 
 MOST_WARNING_S = 5.0  # of reading behaviour texts for the warnings of one upload
@@ -311,5 +312,6 @@ JOBS: Mapping[str, Callable[..., Iterator[bytes]]] = {
         *(skill_spans, scenario_drafts, cassette_calls, openapi_tools, recorded_runs),
         *WORLD_JOBS,
         *AUTHORING_JOBS,
+        *LEARNING_JOBS,
     )
 }

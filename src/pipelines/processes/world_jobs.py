@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MOST_ADVISORIES = 200  # told; the others are counted
 MOST_NOTES = 100
+AXIS = "initial_state"  # what a stored task calls a world
 
 
 def make_world(data: bytes, *, agent: JsonObject, size: str, rng_seed: int, now: str) -> Iterator[bytes]:
@@ -56,15 +57,23 @@ def check_pasted_world(data: bytes, *, agent: JsonObject, now: str, is_body: boo
         if not isinstance(pasted, dict):
             raise Refused([Problem(path="", message="must be a JSON object")], "the body")
         fields = Fields(pasted, "", problems)
-        fields.refuse_unknown(("state", "revision"))
-        fields.require("state", "the world: {entity_type: {id: attributes}}")
+        name = AXIS if AXIS in pasted and "state" not in pasted else "state"
+        fields.refuse_unknown((name, "revision"))
+        fields.require(name, "the world: {entity_type: {id: attributes}}")
         if problems:
             raise Refused(problems, "the body")
-        revision, pasted = read_revision(pasted.get("revision")), pasted["state"]
+        revision, pasted = read_revision(pasted.get("revision")), pasted[name]
     toolset = toolset_of(agent)
-    state = checked_world(toolset, pasted)
+    state = checked_world(toolset, _inside(pasted))
     yield dumps(revision)
     yield from world_parts(toolset, state_of(first), state, now)
+
+
+def _inside(pasted: Json) -> Json:
+    """A world may be pasted as a stored task shows it, under the name of its axis."""
+    if isinstance(pasted, dict) and [*pasted] == [AXIS]:
+        return pasted[AXIS]
+    return pasted
 
 
 def checked_world(toolset: "Toolset", state: Json) -> JsonObject:

@@ -49,6 +49,35 @@ def test_the_gate(name: str):
     assert tally(runs).exit_code(fail_under) == code
 
 
+@pytest.mark.parametrize(
+    ("runs", "fail_under", "code"),
+    [
+        ([PASS, PENDING], 1.0, 4),
+        ([PASS, PASS, PASS, PENDING], 0.7, 0),
+        ([PASS, PASS, PASS, PENDING], 0.8, 4),
+        ([PASS, PASS, FAIL, PENDING], 0.6, 4),
+        ([PASS, FAIL, PENDING], 1.0, 1),
+        ([PASS, PENDING, AWAY], 1.0, 3),
+        ([PASS, PASS], 1.0, 0),
+        ([PENDING], 1.0, 1),
+    ],
+    ids=[
+        "only passed and pending",
+        "met, whatever the pending one is",
+        "the pending one decides",
+        "beside a failure that is allowed",
+        "a proven failure outranks it",
+        "what could not run outranks it",
+        "nothing is pending",
+        "nothing decided",
+    ],
+)
+def test_a_gate_that_is_asked_for_is_open_while_pending_runs_would_decide_it(
+    runs: list[dict[str, Any]], fail_under: float, code: int
+) -> None:
+    assert tally(runs).gate_code(fail_under) == code
+
+
 counts = st.integers(0, 6)
 
 

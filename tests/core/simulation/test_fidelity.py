@@ -98,6 +98,15 @@ REPLIES: list[tuple[str, SimulatedReply, JsonObject, bool]] = [
     ("ids of another width", ok({"id": "K-123"}), call("t", {"id": "W-9876"}), False),
     ("prices are not drawn", ok({"price": 12345}), call("t", {"price": 67410}), False),
     (
+        "an id in a text",
+        ok({"text": "Order K-12 is paid."}),
+        call("t", {"text": "Order W-98 is paid."}),
+        True,
+    ),
+    ("a time in a text", ok("Due 2026-01-15."), call("t", "Due 2024-09-02."), True),
+    ("an amount in a text", ok("Costs 12345."), call("t", "Costs 67410."), False),
+    ("an id in another text", ok("K-12 is paid."), call("t", "W-98 is open."), False),
+    (
         "an id that stands in the arguments",
         ok({"id": "K-1234"}),
         call("t", {"id": "W-9876"}, x="W-9876"),
@@ -172,6 +181,15 @@ def test_an_id_drawn_at_random_is_the_recorded_one_for_the_calls_after_it() -> N
         call("get", {"order_id": "W9876", "status": "open"}),
     )
     assert [(one.fm_free, one.cm_free) for one in found.outcomes] == [(True, True), (True, True)]
+
+
+def test_an_id_in_a_text_is_the_recorded_one_for_the_calls_after_it() -> None:
+    found = report(
+        {"add": ok({"text": "Made K-1234."}), "get": ok({"text": "K-1234 is open."})},
+        call("add", {"text": "Made W-9876."}),
+        call("get", {"text": "W-9876 is open."}),
+    )
+    assert [one.fm_free for one in found.outcomes] == [True, True]
 
 
 def test_figures_by_what_a_call_was() -> None:

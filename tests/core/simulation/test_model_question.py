@@ -110,6 +110,31 @@ def test_all_records_of_the_types_that_the_tool_or_the_text_names_come_before_th
     assert set(told["not_shown"]) == {"audit"}
 
 
+def test_what_the_named_types_link_to_comes_before_all_other_records() -> None:
+    """`desk` is named by nothing: it is linked from every slot. Both others are too large to fit whole."""
+    slots = {f"s-{n}": {"desk_id": f"d-{290 + n}"} for n in range(8)}
+    desks = {f"d-{n}": {"text": "d" * 200} for n in range(300)}
+    noise = {f"x-{n}": {"text": "y" * 200} for n in range(190)}
+    state = {"audit": noise, "slot": slots, "desk": desks, **TWELVE}
+    call = Desk(BOOK, state, "book_room takes a strange slot.").question("book_room", {"room": "r-5"})
+    shown = data_of(call.question)["world"]["shown"]
+    assert shown["slot"] == slots
+    assert {f"d-{290 + n}" for n in range(8)} <= {*shown["desk"]}
+
+
+@pytest.mark.parametrize(
+    ("records", "characters", "fits"),
+    [(200, 20, True), (201, 20, False), (20, 1_100, True), (20, 1_300, False)],
+    ids=["200 records", "more records", "24,000 characters", "more characters"],
+)
+def test_a_world_is_shown_whole_up_to_200_records_and_24_000_characters(
+    records: int, characters: int, fits: bool
+) -> None:
+    state = {"slot": {f"s-{n}": {"text": "t" * characters} for n in range(records)}}
+    call = Desk(BOOK, state, "book_room is strange.").question("book_room", {"room": "r-5"})
+    assert ("not_shown" not in data_of(call.question)["world"]) is fits
+
+
 def test_the_next_free_id_of_each_type_and_the_time_of_day_are_told() -> None:
     desk = Desk(BOOK, TWELVE, "book_room is strange.")
     told = data_of(desk.question("book_room", {}).question)
@@ -157,6 +182,13 @@ def test_an_answer_about_what_was_shown_is_asked_for_once() -> None:
     """Also where it repeats the id of a record that it only knows from another one."""
     found = played(lambda question: reply({"guest_id": "g-1", "room_id": "r-50"}))
     assert len(found.questions) == 1
+
+
+def test_an_answer_that_describes_a_record_which_another_only_names_is_asked_for_again() -> None:
+    found = played(lambda question: reply({"room_id": "r-50", "state": "state 50"}))
+    first, second = (data_of(question)["world"]["shown"]["room"] for question in found.questions)
+    assert "r-50" not in first
+    assert second["r-50"] == LARGE["room"]["r-50"]
 
 
 def test_a_change_of_a_type_that_the_call_has_nothing_to_do_with_is_refused() -> None:

@@ -22,11 +22,11 @@ TABS = "The columns are separated by tabs."
 UTF_16 = "The file is read as UTF-16."
 
 
-def read_as(*names):
+def read_as(*names, meant=""):
     if len(names) == 1:
-        return f"The column `{names[0]}` is used as `{column_of(names[0]).name}`."
+        return f"The column `{names[0]}` is used as `{column_of(names[0]).name}`.{meant}"
     listed = ", ".join(f"`{name}` as `{column_of(name).name}`" for name in names)
-    return f"{len(names)} columns are renamed: {listed}."
+    return f"{len(names)} columns are renamed: {listed}.{meant}"
 
 
 def taken(data, name="tasks.csv"):
@@ -116,12 +116,15 @@ TAKEN = {
     "axis names": (
         f"user_instruction,initial_state\nHi.,{CELL}\n",
         STATE,
-        [read_as("user_instruction", "initial_state")],
+        [read_as("user_instruction", "initial_state", meant=" Did you mean `user` and `state`?")],
     ),
     "axis names in title case, semicolons": (
         f"User Instruction;Initial State\nHi.;{CELL}\n",
         STATE,
-        [SEMICOLONS, read_as("User Instruction", "Initial State")],
+        [
+            SEMICOLONS,
+            read_as("User Instruction", "Initial State", meant=" Did you mean `user` and `state`?"),
+        ],
     ),
     "line breaks in a cell": (
         'user;tags\r\n"Hi.\r\nThere.";a\r\n',
@@ -160,7 +163,12 @@ OTHER_FORMATS = {
     "YAML": ("t.yaml", YAML, STATE, []),
     "YAML with rows": ("t.yml", "rows:\n- user: Hi.\n  tags: [a]\n", HI | {"tags": ["a"]}, []),
     "YAML, UTF-16": ("t.yml", "- user: Hi.\n".encode("utf-16"), HI, [UTF_16]),
-    "YAML, axis names": ("t.yaml", "- User Instruction: Hi.\n", HI, [read_as("User Instruction")]),
+    "YAML, axis names": (
+        "t.yaml",
+        "- User Instruction: Hi.\n",
+        HI,
+        [read_as("User Instruction", meant=" Did you mean `user`?")],
+    ),
     "YAML, block text": (
         "t.yaml",
         "- user: |\n    Hi.\n    There.\n",

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.core.text.spreadsheet import spreadsheet_cell
+from pipelines.core.text.spreadsheet import spreadsheet_cell, spreadsheet_value
 
 pytestmark = pytest.mark.unit
 
@@ -42,3 +42,19 @@ def test_no_cell_begins_a_formula_whatever_separates_them(text: str, separator: 
     for line in csv.reader(io.StringIO(file.getvalue(), newline=""), delimiter=separator):
         for cell in line:
             assert not cell.strip().strip('"').strip().startswith(tuple(BEGINNINGS)), (text, cell)
+
+
+@pytest.mark.parametrize(
+    ("value", "cell"),
+    [
+        ("=1+1", "'=1+1"),
+        ("-5", "'-5"),
+        ("a=b", "a=b"),
+        (None, ""),
+        (-5, "-5"),
+        (0.25, "0.25"),
+        (True, "True"),
+    ],
+)
+def test_numbers_stay_numbers(value: object, cell: str) -> None:
+    assert spreadsheet_value(value) == cell

@@ -270,6 +270,16 @@ QUESTION = "What did order 4521 cost?"
 ANSWER = {"id": "answer", "description": "Names it.", "check": {"final_response": {"$number": 79.5}}}
 UNCOVERED = {
     "no oracle": ({}, "/expected_state", "nothing says what is right"),
+    "no oracle but the default": (
+        {"expected_outcome": "completion"},
+        "/expected_state",
+        "nothing says what is right",
+    ),
+    "a question with the default": (
+        {"user_instruction": QUESTION, "expected_calls": ["get_order"], "expected_outcome": "completion"},
+        "/expected_answer",
+        "nothing checks the answer",
+    ),
     "a question without any": (
         {"user_instruction": QUESTION},
         "/expected_state",

@@ -191,6 +191,8 @@ def authors(api: Api, folder: Path) -> None:
     plans, plain = f"/api/agents/{agent['id']}/plans", api.dataset(REFUND_TASK, agent_id=agent["id"])
     (proposed,) = asked_about(api, plans, tools=["get_order"], task_id=plain["task_ids"][0])
     assert proposed["is_usable"]
+    recorded = {"tool": "get_order", "args": {"order_id": "4521"}, "status": "ok", "response": {"id": "4521"}}
+    api.post(f"{plans}/learn", {"recording": {"tasks": [{"calls": [recorded]}]}}, 202)
     api.post(f"{plans}/accept", {"plans": {"get_order": steps}})
 
 

@@ -78,7 +78,7 @@ def test_functions_are_shipped_found_and_called(api: Api, tools_network: ModuleT
         functions=[tools_network.search_wikipedia, tools_network.fetch_url],
         env_vars=["SEARCH_KEY"],
         allow_hosts=["*.wikipedia.org"],
-        org_id=42,
+        org_id=1,
         api_key=api.key,
         base_url=api.url,
     )

@@ -99,6 +99,7 @@ BODIES: dict[str, Any] = {
     "PUT /api/agents/{agent_id}": {"description": "changed"},
     "POST /api/agents/{agent_id}/plans/check": {"plans": {}},
     "POST /api/agents/{agent_id}/plans/propose": {},
+    "POST /api/agents/{agent_id}/plans/learn": {"recording": {"tasks": []}},
     "POST /api/agents/{agent_id}/plans/accept": {"plans": {"get_order": [{"return": "1"}]}},
     "POST /api/datasets": {"name": "x", "rows": [TASK]},
     "POST /api/datasets/{dataset_id}/rules/propose": {},

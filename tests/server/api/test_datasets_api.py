@@ -141,11 +141,20 @@ async def test_every_time_that_is_none_is_refused_with_its_row_at_once(org: Org)
         assert all("2026-05-01T12:00:00Z" in problem["hint"] for problem in details)
 
 
+async def test_a_column_by_the_name_of_a_dispatched_request_hints_at_its_own_name(org: Org) -> None:
+    rows: list[Row] = [{"user": "a", "current_state": {"order": 1}}]
+    in_json = await org.client.post("/api/datasets", json={"name": "x", "rows": rows})
+    for reply in (in_json, await upload(org, b"user,current_state\nhi,{}\n", name="x")):
+        (problem,) = refused(reply, 422, "invalid_request")["details"]
+        assert "unknown column `current_state`" in problem["message"]
+        assert problem["hint"].startswith("did you mean `task_input`?")
+
+
 async def test_an_axis_name_as_header_is_taken_with_a_note(org: Org) -> None:
     made = answered(await upload(org, b"User Instruction;tags\nhi;red\n", name="x"), 201)
     assert made["notes"] == [
         "The columns are separated by semicolons.",
-        "The column `User Instruction` is used as `user`.",
+        "The column `User Instruction` is used as `user`. Did you mean `user`?",
     ]
     (problem,) = refused(await upload(org, b"user_instruction,user\nhi,red\n"), 422, "invalid_request")[
         "details"
@@ -361,4 +370,5 @@ async def test_more_behaviour_texts_than_are_read_at_once_are_stored_and_said_to
     assert made["task_count"] == len(told) + 1
     assert (unread["row"], unread["column"]) == (MOST_READ + 1, "behavior")
     assert "20 rows" in unread["message"]
-    assert [warning["row"] for warning in understood] == [*range(1, MOST_READ + 1), len(told) + 1]
+    assert [warning["row"] for warning in understood] == [*range(1, MOST_READ + 1)]
+    assert understood[0]["message"].endswith(f"(also row {len(told) + 1})")

@@ -69,6 +69,20 @@ async def test_a_pasted_world_takes_the_place_of_the_present_one_and_undo_brings
     assert before["state"] == {"order": {"1": {"status": "paid"}}}
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"initial_state": {"order": {"1": {"status": "paid"}}}},
+        {"state": {"initial_state": {"order": {"1": {"status": "paid"}}}}},
+    ],
+    ids=["in place of state", "as a stored task shows it"],
+)
+async def test_a_world_can_be_pasted_under_the_name_of_its_axis(org, body):
+    session = await opened(org)
+    answered(await org.client.put(f"{SESSIONS}/{session['id']}/world", json=body))
+    assert (await world_of(org, session))["state"] == {"order": {"1": {"status": "paid"}}}
+
+
 async def test_undo_goes_back_as_often_as_there_were_changes(org):
     session = await opened(org)
     path = f"{SESSIONS}/{session['id']}/world"
@@ -313,7 +327,7 @@ async def test_an_agent_without_tools_has_nothing_to_make_a_world_for(org):
 
 async def test_a_pasted_world_of_the_wrong_shape_is_refused_whole(org):
     session = await opened(org)
-    for state in ([], {"order": []}, {"order": {"1": 3}}, {"initial_state": {"order": {}}}, "order"):
+    for state in ([], {"order": []}, {"order": {"1": 3}}, {"initial_state": {"order": []}}, "order"):
         answer = await org.client.put(f"{SESSIONS}/{session['id']}/world", json={"state": state})
         refused(answer, 422, "invalid_request")
     assert (await world_of(org, session))["revision"] == 1

@@ -141,6 +141,58 @@ def fidelity(
 
 
 @app.command()
+@with_json
+def learn(
+    recording: Annotated[
+        Path,
+        typer.Argument(help="A recording: tools.json, calls.jsonl, state.json; or a file of recorded runs."),
+    ],
+    tools: Annotated[
+        Path | None, typer.Option(help="tools.json or agent.json. Required for a file of recorded runs.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the plans to this YAML file.")] = None,
+    into: Annotated[
+        Path | None, typer.Option(help="Write the plans into this agent.json or tools.json, as `simulation`.")
+    ] = None,
+    budget: Annotated[float, typer.Option(min=1, help="Seconds for the whole search.")] = 60.0,
+    refuse_contradictions: Annotated[
+        bool,
+        typer.Option(
+            "--refuse-contradictions",
+            help="Do not learn a tool whose recorded calls contradict each other. [default: the majority]",
+        ),
+    ] = False,
+) -> Answer:
+    """Learn plans for simulated tools from a recording of the real ones, without a model."""
+    from pipelines.cli.agent.learn import learn_plans
+
+    return learn_plans(
+        recording,
+        tools=tools,
+        out=out,
+        into=into,
+        budget_s=budget,
+        refuse_contradictions=refuse_contradictions,
+    )
+
+
+@app.command()
+@with_json
+def drift(
+    newer: Annotated[Path, typer.Argument(help="The newer recording.")],
+    older: Annotated[Path, typer.Argument(help="The recording that the plans were learnt from.")],
+    plans: Annotated[Path | None, typer.Option(help="The plans (YAML). [default: inferred plans]")] = None,
+    tools: Annotated[
+        Path | None, typer.Option(help="tools.json or agent.json. Required for files of recorded runs.")
+    ] = None,
+) -> Answer:
+    """Compare two recordings through the same plans: which tools changed? Exit code 1 if one did."""
+    from pipelines.cli.agent.drift import measure_drift
+
+    return measure_drift(newer, older, plans=plans, tools=tools)
+
+
+@app.command()
 @with_server
 def record(
     server: "Server",
@@ -251,7 +303,7 @@ LocalServer = Annotated[
 
 @app.command()
 def init(
-    directory: Annotated[Path, typer.Option("--dir", help="A new or empty folder.")],
+    directory: Annotated[Path, typer.Option("--dir", help="A new or empty folder.")] = Path("my-agent"),
     framework: Annotated[Framework, typer.Option(help="The framework that the agent uses.")] = "plain",
     mode: Annotated[Mode, typer.Option(help="http: your own endpoint; code: code that you upload.")] = "http",
 ) -> None:
@@ -283,7 +335,7 @@ def doctor(
         server=server or DEFAULT_URL,
         is_server_named=bool(server),
     )
-    return show_findings(list(examine(project, options)))
+    return show_findings(list(examine(project, options)), project, url)
 
 
 @app.command()

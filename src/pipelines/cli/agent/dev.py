@@ -19,7 +19,7 @@ from rich.markup import escape
 
 from pipelines.cli.agent.register import register
 from pipelines.cli.agent.watch import FolderWatch
-from pipelines.cli.client import KEY_FILE, Server, uses_proxies
+from pipelines.cli.client import Server, find_key, uses_proxies
 from pipelines.cli.files import read_bytes, stop
 from pipelines.cli.output.dev_report import Report
 from pipelines.cli.processes import AppFailed, child_process, served_app
@@ -78,14 +78,22 @@ def ended_by_signals() -> Iterator[None]:
 
 
 def _open_server(stack: ExitStack, options: DevOptions) -> Server:
-    key = options.api_key or (KEY_FILE.read_text().strip() if KEY_FILE.is_file() else None)
+    found = find_key(options.server) if options.api_key is None else None
+    key = found.key if found is not None else options.api_key
     if key is not None and accepts_key(options.server, key):
-        console.print(f"Server: {options.server}")
+        place = f", with the API key in {found.file}" if found is not None else ""
+        console.print(f"Server: {options.server} (it was running{place})", markup=False, soft_wrap=True)
         return Server(options.server, key)
+    why = (
+        "does not answer, or does not accept the API key"
+        if key is not None
+        else "has no API key that is known here"
+    )
     directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="odyssey-dev-"))
     key = "pk_live_" + secrets.token_hex(20)
     url = stack.enter_context(start_server(Path(directory), key))
-    console.print(f"Server: {url} (temporary, for this session only)")
+    text = f"Server: {url} (temporary, for this session only: {options.server} {why})"
+    console.print(text, markup=False, soft_wrap=True)
     return Server(url, key)
 
 
@@ -105,7 +113,8 @@ def accepts_key(url: str, key: str) -> bool:
 def start_server(directory: Path, key: str) -> Iterator[str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PIPELINES_")}
     arguments = ("up", "--port", "0", "--data-dir", str(directory))
-    with child_process(*arguments, env=kept | {"PIPELINES_API_KEY": key}, stdout=subprocess.PIPE) as process:
+    own = {"PIPELINES_API_KEY": key, "XDG_STATE_HOME": str(directory)}  # nobody else is to find its key
+    with child_process(*arguments, env=kept | own, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         url = _read_announced_url(process.stdout)
         if url is None:

@@ -7,12 +7,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from pipelines.cli.files import or_stop, read_lines, read_object, read_text, read_tools, stop
+from pipelines.cli.agent.read_recording import read_recorded_backend
+from pipelines.cli.files import or_stop, read_text, stop
 from pipelines.cli.options import Answer
 from pipelines.cli.output.phrases import plural
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.fidelity.fidelity import Report, Tally, replay
-from pipelines.core.simulation.fidelity.recording import SIMULATED, Origin, read_recording
+from pipelines.core.simulation.fidelity.recording import SIMULATED, Origin
 from pipelines.core.simulation.plan_text import parse_plans_text
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.tools.tools_schema import Tool
@@ -21,13 +22,9 @@ MOST_TOOLS_SHOWN = 5
 
 
 def measure_fidelity(directory: Path, plans: Path | None) -> Answer:
-    tools = read_tools(directory / "tools.json")
+    recording, tools = read_recorded_backend(directory)
     if plans is not None:
-        tools = _with_plans(tools, plans)
-    state_file = directory / "state.json"
-    state: JsonObject = read_object(state_file) if state_file.exists() else {}
-    calls = directory / "calls.jsonl"
-    recording = or_stop(calls, read_recording, state, read_lines(calls))
+        tools = with_plans(tools, plans)
     report = replay(recording, lambda world: build_simulator(tools, world=world), clock=time.perf_counter)
     origin = recording.origin()
     compared: JsonObject = {"recording": str(directory), **origin.as_json()}
@@ -69,7 +66,7 @@ def _when(origin: Origin) -> str:
     return f"made on {first}" if first == last else f"made from {first} to {last}"
 
 
-def _with_plans(tools: tuple[Tool, ...], path: Path) -> tuple[Tool, ...]:
+def with_plans(tools: tuple[Tool, ...], path: Path) -> tuple[Tool, ...]:
     plans = or_stop(path, parse_plans_text, read_text(path), tool_names=[tool.name for tool in tools])
     unknown = sorted(plans.keys() - {tool.name for tool in tools})
     if unknown:

@@ -8,7 +8,7 @@ from pipelines.cli.options import Answer
 from pipelines.cli.output.phrases import plural
 from pipelines.cli.output.sentence_report import read_lines
 from pipelines.cli.task_file import read_task_file
-from pipelines.core.task_files.upload_warnings import plan_warnings, sentences_in_file
+from pipelines.core.task_files.upload_warnings import grouped, plan_warnings, sentences_in_file
 from pipelines.core.tasks.rule_warnings import rule_warnings
 from pipelines.core.verdict.lint.lint import lint_seeds
 
@@ -22,7 +22,7 @@ def lint_tasks(tasks: Path, tools: Path | None) -> Answer:
     rules = read_agent_rules(tools) if tools is not None else ()
     plans = plan_warnings(seeds, tools=declared, ledger_schema=schema, rules=rules)
     about_rules = rule_warnings(seeds, tools=declared, ledger_schema=schema, rules=rules)
-    found = read.in_file([*plans.unread, *about_rules, *oracles, *plans.others])
+    found = grouped(read.in_file([*plans.unread, *about_rules, *oracles, *plans.others]))
     sentences = sentences_in_file(plans.sentences, read.rows)
     lines = list(read_lines(sentences))
     for problem in found:

@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx2
 
-from pipelines.cli.client import KEY_FILE, uses_proxies
+from pipelines.cli.client import KEY_FILE, find_key, uses_proxies
 from pipelines.cli.doctor.agent_files import declared_tools
 from pipelines.cli.doctor.findings import Finding, ok, problem, warning
 from pipelines.cli.project import Project
@@ -80,10 +80,10 @@ def _check_endpoint_tool(
 
 
 def _client(server: str) -> httpx2.Client:
-    try:
-        key = os.environ.get("PIPELINES_API_KEY") or KEY_FILE.read_text().strip()
-    except OSError:
-        raise EndpointsUnknown("there is no API key here") from None
+    found = find_key(server)
+    key = os.environ.get("PIPELINES_API_KEY") or (found.key if found is not None else None)
+    if key is None:
+        raise EndpointsUnknown("there is no API key here")
     return httpx2.Client(
         base_url=server,
         headers={"X-API-Key": key},

@@ -1,7 +1,9 @@
 """`pipelines odyssey doctor`: everything that would keep an agent from running, in one pass."""
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
@@ -98,16 +100,36 @@ def _import_hint(failed: AppFailed, app: str) -> str:
     return "correct this line" if failed.place is not None else f"`{app}` must name an ASGI or WSGI app"
 
 
-def show_findings(findings: list[Finding]) -> Answer:
+def next_command(project: Project, url: str | None, *, is_ready: bool) -> str:
+    """What to type after this, from the folder that one is in."""
+    where = (
+        "" if project.directory.resolve() == Path.cwd() else f" --dir {shlex.quote(str(project.directory))}"
+    )
+    if not is_ready:
+        has_agent = url is not None or project.app is not None or project.agent is not None
+        named = f" --url {shlex.quote(url)}" if url is not None else ""
+        verb = "doctor" if has_agent or project.is_code else "init"
+        return f"pipelines odyssey {verb}{named}{where}"
+    if url is not None:
+        return f"pipelines odyssey register --endpoint-url {shlex.quote(url)}{where}"
+    return f"pipelines odyssey dev{where}"
+
+
+def show_findings(findings: list[Finding], project: Project, url: str | None = None) -> Answer:
     """The exit code is 1 if there is a problem; warnings alone give 0."""
     problems, warnings = count_findings(findings, Level.PROBLEM), count_findings(findings, Level.WARNING)
+
+    command = next_command(project, url, is_ready=problems == 0)
 
     def show(_: object) -> None:
         console = Console(highlight=False)
         console.print(_table(findings))
         console.print(_summary(problems, warnings))
+        before = "Correct this, then" if problems else "Next"
+        console.print(f"{before}: {command}", markup=False, soft_wrap=True)
 
-    value = {"ok": problems == 0, "findings": [finding.as_json() for finding in findings]}
+    shown = [finding.as_json() for finding in findings]
+    value = {"ok": problems == 0, "findings": shown, "next": command}
     return Answer(value, show, 1 if problems else 0)
 
 
@@ -128,4 +150,4 @@ def _summary(problems: int, warnings: int) -> str:
     counted += [plural(warnings, "warning")] if warnings else []
     if problems:
         return f"\n[red]Not ready[/]: {', '.join(counted)}"
-    return f"\n[green]Ready[/]{' with ' + counted[0] if counted else ''}. Try it: pipelines odyssey dev"
+    return f"\n[green]Ready[/]{' with ' + counted[0] if counted else ''}."

@@ -9,9 +9,14 @@ from pipelines.cli.client import Server
 from pipelines.cli.files import read_text, stop
 from pipelines.cli.options import Answer
 from pipelines.cli.output.endpoint_report import DISCOVERY_S, ENDPOINTS, find_endpoint, print_endpoint
+from pipelines.cli.task_file import print_notes
 
 Body = dict[str, Any]
 KINDS = ("--openapi", "--mcp", "--mcp-command", "--code")
+NO_HOSTS = (
+    "The functions can reach no host outside the sandbox. If they have to, name each host:"
+    " --allow-host api.example.com"
+)
 IN_SANDBOX = ("--mcp-command", "--code")
 
 
@@ -33,6 +38,8 @@ class NewEndpoint:
 
 def add_endpoint(server: Server, endpoint: NewEndpoint, *, replace: bool) -> Answer:
     body = request_body(endpoint)
+    if endpoint.code is not None and not endpoint.allow_hosts:
+        print_notes([NO_HOSTS])
     known = find_endpoint(server, endpoint.name) if replace else None
     if known is None:
         stored = server.post(ENDPOINTS, body, timeout=DISCOVERY_S)

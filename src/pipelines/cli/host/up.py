@@ -259,6 +259,10 @@ def _announce_groups(app: App) -> None:
 
 
 def _announce(settings: Settings, started: FirstStart, url: str) -> None:
+    if started.key_file.is_file():
+        from pipelines.odyssey.started_servers import note_server
+
+        note_server(url, started.key_file)
     typer.echo(f"Odyssey is at {url}  (API docs: {url}/docs)")
     if started.sign_in_code is not None:
         typer.echo(f"Open {url}/sign-in?code={started.sign_in_code}  (signs you in, once)")

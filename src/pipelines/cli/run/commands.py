@@ -65,8 +65,8 @@ def run_command(
     note: Note = None,
     resume: Annotated[int | None, typer.Option(help="Number of a stopped batch to continue.")] = None,
     fail_under: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of decided runs that must pass.")
-    ] = 1.0,
+        float | None, typer.Option(min=0, max=1, help="Share of decided runs that must pass. [default: 1.0]")
+    ] = None,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
     results: Annotated[
         Path | None, typer.Option(help="With suites: write results for `pipelines ci compare` to this file.")

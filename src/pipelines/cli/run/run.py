@@ -31,7 +31,7 @@ class RunOptions:
     concurrency: int | None
     fault_seed: str | None
     resume: int | None
-    fail_under: float
+    fail_under: float | None  # None: no gate is asked for
     junit: Path | None
     as_json: bool
     tasks: tuple[str, ...] = ()  # rows, or keys

@@ -32,6 +32,7 @@ class ExitCode(IntEnum):
     NOT_MET = 1
     USAGE = 2
     COULD_NOT_RUN = 3
+    UNDECIDED = 4  # runs that wait for a person would decide it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,6 +47,13 @@ class Tally:
     @property
     def total(self) -> int:
         return self.passed + self.failed + self.undecided + self.not_run
+
+    def gate_code(self, fail_under: float) -> ExitCode:
+        """As `exit_code`, for a gate that somebody asked for: it is not met while the undecided runs could
+        still keep it from being met."""
+        code = self.exit_code(fail_under)
+        is_open = self.undecided and (self.passed + self.not_run) / self.total < fail_under
+        return ExitCode.UNDECIDED if code is ExitCode.MET and is_open else code
 
     def exit_code(self, fail_under: float) -> ExitCode:
         """Of the decided runs at least this share must pass."""
@@ -76,7 +84,7 @@ def is_not_run(run: Mapping[str, Any]) -> bool:
 
 def worst(codes: Iterable[ExitCode]) -> ExitCode:
     """Of several suites: what is proven to be broken outranks what is not known."""
-    order = (ExitCode.NOT_MET, ExitCode.COULD_NOT_RUN, ExitCode.USAGE)
+    order = (ExitCode.NOT_MET, ExitCode.COULD_NOT_RUN, ExitCode.UNDECIDED, ExitCode.USAGE)
     found = set(codes)
     return next((code for code in order if code in found), ExitCode.MET)
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.core.tasks.task_columns import BY_NAME, REQUIRED, Column, column_of
+from pipelines.core.tasks.task_columns import BY_NAME, REQUIRED, SENT_AS, Column, column_of, is_axis_name
 from pipelines.core.text.authored import did_you_mean, quote_names
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem
@@ -78,8 +78,15 @@ DEFAULT_NAMING = ColumnNaming()
 
 def unknown_column(path: str, name: str, row: int | None = None, *, has_hint: bool = True) -> Problem:
     """A name that is no column's. The hint is costly: it compares the name with every column."""
-    hint = (did_you_mean(name, BY_NAME) or f"the columns are {quote_names(BY_NAME)}") if has_hint else None
+    hint = _hint_for(name) if has_hint else None
     return Problem(path=path, message=f"unknown column `{name[:80]}`", hint=hint, row=row, column=name)
+
+
+def _hint_for(name: str) -> str:
+    meant = SENT_AS.get(name.strip().lower())
+    if meant is not None:
+        return f"did you mean `{meant}`? {BY_NAME[meant].help}"
+    return did_you_mean(name, BY_NAME) or f"the columns are {quote_names(BY_NAME)}"
 
 
 def clash(path: str, column: str, names: Iterable[str], row: int | None = None) -> Problem:
@@ -93,9 +100,12 @@ def clash(path: str, column: str, names: Iterable[str], row: int | None = None) 
 def renamed_note(*pairs: tuple[str, str]) -> str:
     if len(pairs) == 1:
         ((name, column),) = pairs
-        return f"The column `{name}` is used as `{column}`."
-    listed = ", ".join(f"`{name}` as `{column}`" for name, column in pairs)
-    return f"{len(pairs)} columns are renamed: {listed}."
+        said = f"The column `{name}` is used as `{column}`."
+    else:
+        listed = ", ".join(f"`{name}` as `{column}`" for name, column in pairs)
+        said = f"{len(pairs)} columns are renamed: {listed}."
+    meant = [f"`{column}`" for name, column in pairs if is_axis_name(name)]
+    return f"{said} Did you mean {' and '.join(meant)}?" if meant else said
 
 
 def left_out_note(name: str) -> str:

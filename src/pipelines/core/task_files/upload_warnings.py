@@ -1,6 +1,6 @@
 """Warnings about an upload that is accepted, but may not do what its author expects."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -28,6 +28,7 @@ from pipelines.core.verdict.lint.lint import lint_seeds
 MOST_READ = 200  # behaviour texts that differ, read for one answer: each takes some hundredths of a second
 MAX_WARNINGS = 1_000
 MOST_SENTENCES = 200  # that are shown as they were read
+MOST_ROWS = 10  # that are listed beside the first
 MOST_TYPED = 20  # rules of one task that are not enforced, told one by one
 
 
@@ -56,9 +57,27 @@ def upload_warnings(
     linted = list(lint_seeds(seeds, tools=tools, ledger_schema=ledger_schema, may_read=may_read))
     ruled = rule_warnings(seeds, tools=tools, ledger_schema=ledger_schema, rules=rules, may_read=may_read)
     plans = plan_warnings(seeds, tools=tools, ledger_schema=ledger_schema, may_read=may_read, rules=rules)
-    texts = [*plans.unread, *ruled, *linted, *plans.others][:MAX_WARNINGS]
-    warnings = [(problem if rows is None else in_file(problem, rows)).as_json() for problem in texts]
+    texts = [*plans.unread, *ruled, *linted, *plans.others]
+    found = grouped(problem if rows is None else in_file(problem, rows) for problem in texts)
+    warnings = [problem.as_json() for problem in found[:MAX_WARNINGS]]
     return UploadNotes(warnings, sentences_in_file(plans.sentences, rows))
+
+
+def grouped(problems: Iterable[Problem]) -> list[Problem]:
+    """What several rows have in common is told once, at the first of them, with the others."""
+    rows: dict[Problem, list[int]] = {}
+    for one in problems:
+        rows.setdefault(replace(one, row=None), []).extend([] if one.row is None else [one.row])
+    return [_with_rows(one, [*dict.fromkeys(at)]) for one, at in rows.items()]
+
+
+def _with_rows(problem: Problem, rows: Sequence[int]) -> Problem:
+    if len(rows) < 2:
+        return replace(problem, row=rows[0] if rows else None)
+    others = ", ".join(map(str, rows[1 : MOST_ROWS + 1]))
+    more = f" and {len(rows) - MOST_ROWS - 1:,} more" if len(rows) > MOST_ROWS + 1 else ""
+    message = f"{problem.message} (also row{'s' if len(rows) > 2 else ''} {others}{more})"
+    return replace(problem, row=rows[0], message=message)
 
 
 def sentences_in_file(

@@ -103,6 +103,8 @@ COLUMNS: tuple[Column, ...] = (
 BY_NAME = {column.name: column for column in COLUMNS}
 BY_AXIS = {column.axis: column for column in COLUMNS}
 REQUIRED = BY_NAME["user"]
+#: What a dispatched request calls a column; a file does not.
+SENT_AS = {"current_state": "task_input"}
 
 _JOINTS = re.compile(r"[\s_\u200b\ufeff-]+")  # between the words of a name, or around it
 
@@ -117,6 +119,12 @@ _BY_LOOSE = {_normalize_name(name): column for column in COLUMNS for name in (co
 def column_of(name: str) -> Column | None:
     """The column that a heading names: by its name or axis, in any case, with spaces or hyphens for `_`."""
     return BY_NAME.get(name) or _BY_LOOSE.get(_normalize_name(name[:100]))
+
+
+def is_axis_name(name: str) -> bool:
+    """Whether a heading is the name that a stored task has for a column, rather than the column's own."""
+    column = column_of(name)
+    return column is not None and _normalize_name(name[:100]) != _normalize_name(column.name)
 
 
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")

@@ -15,3 +15,12 @@ def spreadsheet_cell(text: str) -> str:
     ("'=1+1", '2 - 1')
     """
     return _FORMULA.sub(r"\1\2'\3", text)
+
+
+def spreadsheet_value(value: object) -> str:
+    """A cell for any value: numbers stay as they are, so that people can sum them; None is empty."""
+    if value is None:
+        return ""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    return spreadsheet_cell(str(value))

@@ -25,6 +25,7 @@ from pipelines.wire.records import Flat, Record
 
 async def create_endpoint(platform: Platform, org_id: int, body: JsonObject) -> CountedEndpoint:
     """Stored, then asked for its tools. Where that fails it is there without tools, and says why."""
+    body = _without_own_org(body, org_id)
     definition, content = await check_endpoint(platform, org_id, body)
     now = platform.now()
     endpoint = ToolEndpoint(
@@ -46,6 +47,19 @@ async def create_endpoint(platform: Platform, org_id: int, body: JsonObject) -> 
     with suppress(LiveCallFailed, Conflict):
         await discover(platform, endpoint, accept=False)
     return await find_counted(platform, org_id, endpoint.id)
+
+
+def _without_own_org(body: JsonObject, org_id: int) -> JsonObject:
+    """A request may name the org that it means: the key's."""
+    named = body.get("org_id", org_id)
+    if named != org_id or isinstance(named, bool):
+        problem = Problem(
+            path="/org_id",
+            message="is not the org of this API key",
+            hint="leave it out, or use a key of that org",
+        )
+        raise Refused([problem], WHAT)
+    return {key: value for key, value in body.items() if key != "org_id"}
 
 
 def _add(connection: Connection, endpoint: ToolEndpoint) -> None:

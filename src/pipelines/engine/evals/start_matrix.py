@@ -272,10 +272,13 @@ async def _choose_agent(
     found: Mapping[str, ListedScenario],
     problems: list[Problem],
 ) -> Agent | None:
-    """The scenarios' own, else the request's, else the org's only published one."""
+    """The one that scenarios name, also for those that name none; else the request's, else the org's only
+    published one."""
     named = {listed.agent_id for listed in found.values()}
-    if None in named:
+    if named == {None}:
         named.add(asked.agent_id or await _only_agent(platform, org_id, problems))
+    elif None in named and asked.agent_id is not None:
+        named.add(asked.agent_id)
     ids = sorted(id for id in named if id is not None)
     if len(ids) > 1:
         problems.append(_different_agents(asked, found, ids))
@@ -310,8 +313,8 @@ async def _only_agent(platform: Platform, org_id: int, problems: list[Problem]) 
         return there[0][0]
     listed = ", ".join(f"{id} ({name[:80]})" for id, name in there)
     if there:
-        message = "no agent is named: the scenarios name none, and the org has several"
-        hint = f"one of: {listed}"
+        message = "no agent is named: the scenarios name none, and the org has several published agents"
+        hint = f"set `agent_id` in the request, or in the scenarios, to one of: {listed}"
     else:
         message = "no agent is named, and the org has no published agent"
         hint = "register one: POST /api/agents, or `pipelines odyssey register`"

@@ -8,7 +8,7 @@ from pipelines.core.code.code_zip import MAX_ZIP_BYTES
 from pipelines.engine.agents import register_agent
 from pipelines.engine.find import find_agent
 from pipelines.engine.runs import check_connection
-from pipelines.engine.simulation import check_plans, propose_plans
+from pipelines.engine.simulation import check_plans, learn_plans, propose_plans
 from pipelines.engine.simulation.agent_warnings import with_warnings
 from pipelines.server.api.common import (
     MAX_ID,
@@ -171,6 +171,19 @@ async def post_plans_propose(agent_id: Id, request: Request, platform: Ours, key
     """
     body = await read_json_object(request, limit=MAX_RECORDING_BYTES)
     job = await propose_plans.propose_plans(platform, key.org_id, agent_id, body)
+    return answer(job.as_json(), 202)
+
+
+@router.post("/{agent_id}/plans/learn", status_code=202, openapi_extra=json_body(bodies.LEARN_PLANS))
+async def post_plans_learn(agent_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
+    """Learn plans from a recording of the real tools, without a model.
+
+    The answer is a job: look at it with `GET /api/author-jobs/{job_id}`. For each recorded tool it has the
+    plan, how often it is right on calls that it was not learnt from, and the calls that it does not explain.
+    Nothing is applied: `POST …/plans/accept` keeps the plans that you choose.
+    """
+    body = await read_json_object(request)
+    job = await learn_plans.learn_plans(platform, key.org_id, agent_id, body)
     return answer(job.as_json(), 202)
 
 

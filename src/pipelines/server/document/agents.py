@@ -1,7 +1,9 @@
 """Agents, their code and their plans, as they are answered."""
 
+from pipelines.core.simulation.learning.learned import LearnedTool
 from pipelines.core.simulation.proposed_plans.proposal import MeasuredPlan, ProposedPlan, ProposedPlanList
 from pipelines.outbound.ping import PingResult
+from pipelines.server.document.derived import properties_of
 from pipelines.server.document.parts import (
     BINARY,
     ID,
@@ -145,10 +147,26 @@ SCHEMAS: Schemas = {
             "findings": listed(ref("RuleFinding")),
         },
     ),
+    "LearnedPlan": record(
+        "A plan that was learnt from a recording. It is applied nowhere.",
+        properties_of(LearnedTool)
+        | {
+            "text": told(TEXT, "the plan as YAML"),
+            "difference": told(listed(TEXT), "from the plan that the tool has now, line by line"),
+        },
+    ),
+    "LearnedPlanList": record(
+        "Plans that were learnt from a recording.",
+        {
+            "items": listed(ref("LearnedPlan")),
+            "without_calls": told(listed(TEXT), "tools that the recording has no call of"),
+            "unseen": told(listed(TEXT), "what the recording does not show, in sentences"),
+        },
+    ),
     "PlanCheck": record("What is wrong with plans.", {"ok": YES_NO, "problems": listed(ref("Problem"))}),
 }
 _ZIP = {"application/zip": BINARY}
-RECORDS = (PingResult, MeasuredPlan, ProposedPlan, ProposedPlanList)
+RECORDS = (PingResult, LearnedTool, MeasuredPlan, ProposedPlan, ProposedPlanList)
 OPERATIONS = (
     Operation("create_agent", "POST", "/api/agents", {201: "Agent"}),
     Operation("list_agents", "GET", "/api/agents", {200: "AgentPage"}),
@@ -161,6 +179,7 @@ OPERATIONS = (
     Operation("download_agent_code", "GET", "/api/agents/{agent_id}/code", {200: _ZIP}),
     Operation("list_plans", "GET", "/api/agents/{agent_id}/plans", {200: "PlanList"}),
     Operation("propose_plans", "POST", "/api/agents/{agent_id}/plans/propose", {202: "AuthorJob"}),
+    Operation("learn_plans", "POST", "/api/agents/{agent_id}/plans/learn", {202: "AuthorJob"}),
     Operation("accept_plans", "POST", "/api/agents/{agent_id}/plans/accept", {200: "Agent"}),
     Operation("check_plans", "POST", "/api/agents/{agent_id}/plans/check", {200: "PlanCheck"}),
 )

@@ -14,7 +14,12 @@ FAILED = "failed"
 
 
 _ANSWER = Schema(
-    anyOf=[{"$ref": "#/components/schemas/ProposedPlanList"}, {"type": "object"}, {"type": "null"}]
+    anyOf=[
+        {"$ref": "#/components/schemas/ProposedPlanList"},
+        {"$ref": "#/components/schemas/LearnedPlanList"},
+        {"type": "object"},
+        {"type": "null"},
+    ]
 )
 
 

@@ -100,6 +100,16 @@ def test_who_is_removed_is_worked_out_before_or_after_the_tools_own_change(
 
 
 @settings(max_examples=50, deadline=None)
+@given(worlds, to, st.booleans())
+def test_the_value_of_one_record_is_of_before_or_after_the_tools_own_change(
+    state: Any, to: str, before: bool
+) -> None:
+    rule = {"form": "set", "target": "ticket.noted", "expression": "ticket.agent_id", "before": before}
+    _, after = moved(state, to, rule)
+    assert after["ticket"]["t-0"]["noted"] == (state["ticket"]["t-0"]["agent_id"] if before else to)
+
+
+@settings(max_examples=50, deadline=None)
 @given(worlds, to)
 def test_a_refused_call_changes_none_of_them(state: Any, to: str) -> None:
     refuse = {"form": "require", "expression": "agent.load < 0", "after_changes": True}

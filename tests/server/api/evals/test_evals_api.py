@@ -148,9 +148,12 @@ async def test_which_agent_is_meant_is_found_or_asked_for(org: Org) -> None:
     told = await problem_of(plain)
     assert f"{first} (first)" in told
     assert f"{second} (second)" in told
+    assert "several published agents" in told
+    assert "`agent_id`" in told
     assert await agent_of(plain, agent_id=second) == second
     own = await scenario(org, agent_id=first)
     assert await agent_of(own, agent_id=second) == first  # the scenario's own comes first
+    assert await agent_of(own, plain) == first  # the one that is named goes for both
     told = await problem_of(own, plain, agent_id=second)
     assert f"agent {first} ({own})" in told
     assert "different agents" in told

@@ -4,6 +4,8 @@ The rule. Where a recorded and a simulated leaf differ, they count as one drawn 
   - are timestamps of one layout, or UUIDs, or, under a key that names an id, code or token, texts or numbers
     of one layout (letters for letters, digits for digits, same length), and
   - are new: neither was in the state before the call nor in its arguments.
+Words inside a longer text count too, if the texts are equal otherwise and the words are timestamps, UUIDs, or
+have both letters and digits: a number alone may be an amount.
 A drawn value is then renamed to the recorded one wherever the simulated call used it, so that later
 calls which mention the recorded id find it. Everything else must be equal as JSON.
 """
@@ -26,16 +28,24 @@ _DRAWN_KEY = re.compile(
     r"(^|[a-z0-9]_|[a-z](?=[A-Z])|^new_)(ids?|uuid|guid|code|token|key|number|no|ref|reference|confirmation)$",
     re.IGNORECASE,
 )
+_WORD = re.compile(r"[A-Za-z0-9]+(?:[-_:.+][A-Za-z0-9]+)*|\s+|.", re.DOTALL)
+_HAS_BOTH = re.compile(r"(?=.*[A-Za-z])(?=.*\d)")
 _SHORTEST_DRAWN = 3  # "a1" and "b2" are as likely two sizes or grades as two drawn ids
 
 
 def renaming(simulated: Json, recorded: Json, is_known: Callable[[Json], bool], key: str = "id") -> Renaming:
     """Simulated values that stand for recorded ones: {simulated: recorded}."""
-    return {
-        _plain(mine): theirs
-        for key, mine, theirs in _leaf_pairs(simulated, recorded, key)
-        if _is_drawn(key, mine, theirs) and not is_known(mine) and not is_known(theirs)
-    }
+    names: Renaming = {}
+    for place, mine, theirs in _leaf_pairs(simulated, recorded, key):
+        if _is_drawn(place, mine, theirs):
+            pairs = [(mine, theirs)]
+        elif isinstance(mine, str) and isinstance(theirs, str):
+            pairs = _word_pairs(mine, theirs)
+        else:
+            continue
+        if not any(is_known(each) for pair in pairs for each in pair):
+            names |= {_plain(own): real for own, real in pairs}
+    return names
 
 
 def renamed(value: Json, names: Renaming) -> Json:
@@ -47,6 +57,8 @@ def renamed(value: Json, names: Renaming) -> Json:
         return [renamed(child, names) for child in value]
     if isinstance(value, (str, int, float)) and not isinstance(value, bool) and value in names:
         return names[value]
+    if isinstance(value, str) and any(isinstance(name, str) and name in value for name in names):
+        return "".join(str(names.get(word, word)) for word in _WORD.findall(value))
     return value
 
 
@@ -108,12 +120,30 @@ def _is_drawn(key: str, mine: Json, theirs: Json) -> bool:
             return True
         if _TIME.fullmatch(mine) and _TIME.fullmatch(theirs):
             return layout(mine) == layout(theirs)
+        if " " in mine:  # a sentence is no id, wherever it stands
+            return False
     elif isinstance(mine, str) or isinstance(theirs, str):
         return False
     return (
         _DRAWN_KEY.search(key) is not None
         and len(str(theirs)) >= _SHORTEST_DRAWN
         and layout(str(mine)) == layout(str(theirs))
+    )
+
+
+def _word_pairs(mine: str, theirs: str) -> list[tuple[Json, Json]]:
+    """Words that differ between two texts; none if the texts differ in anything that is not drawn."""
+    ours, real = _WORD.findall(mine), _WORD.findall(theirs)
+    pairs = [pair for pair in zip(ours, real, strict=False) if pair[0] != pair[1]]
+    is_alike = len(ours) == len(real) and all(_is_drawn_word(*pair) for pair in pairs)
+    return [*dict.fromkeys(pairs)] if is_alike else []
+
+
+def _is_drawn_word(mine: str, theirs: str) -> bool:
+    if not _is_drawn("id", mine, theirs):
+        return False
+    return (
+        any(each.fullmatch(mine) is not None for each in (_UUID, _TIME)) or _HAS_BOTH.match(mine) is not None
     )
 
 

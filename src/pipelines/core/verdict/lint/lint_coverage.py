@@ -13,7 +13,7 @@ from pipelines.core.tools.failure_rules import AfterStateChange
 from pipelines.core.tools.tools_schema import Tool
 from pipelines.core.verdict.answer_findings import is_question
 from pipelines.core.verdict.answer_oracle import is_in_prose, needs_data
-from pipelines.core.verdict.evidence import RunEvidence
+from pipelines.core.verdict.evidence import COMPLETION, RunEvidence
 from pipelines.core.verdict.oracles import Oracles
 from pipelines.core.verdict.state_oracle import is_vacuous
 
@@ -31,7 +31,7 @@ def coverage_problems(seed: Seed, oracles: Oracles, evidence: RunEvidence) -> It
         message = "nothing says what is right here, so the verdict is our reading of the run, or PENDING"
         hint = f"for a question, {_ANSWER}" if asks else "say what must be true at the end: " + _ORACLES
         yield Problem(path="/expected_state", message=message, hint=hint)
-    elif asks and seed.expected_outcome is None and not _acts(oracles, evidence) and not _checks_words(seed):
+    elif asks and not _outcome(seed) and not _acts(oracles, evidence) and not _checks_words(seed):
         message = "this asks a question, and nothing checks the answer: a wrong one may pass"
         yield Problem(path="/expected_answer", message=message, hint=f"add {_ANSWER}")
 
@@ -44,8 +44,13 @@ _ORACLES = (
 
 def has_oracle(seed: Seed) -> bool:
     checked = any(constraint.check is not None for constraint in seed.tracked_constraints)
-    declared = (seed.expected_state, seed.expected_calls, seed.expected_answer, seed.expected_outcome)
+    declared = (seed.expected_state, seed.expected_calls, seed.expected_answer, _outcome(seed))
     return checked or any(declared)
+
+
+def _outcome(seed: Seed) -> str | None:
+    """`completion` is what holds without the column: it says nothing of what is right."""
+    return None if seed.expected_outcome == COMPLETION else seed.expected_outcome
 
 
 def _acts(oracles: Oracles, evidence: RunEvidence) -> bool:

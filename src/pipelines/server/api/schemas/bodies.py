@@ -434,7 +434,8 @@ _ENDPOINT_FIELDS: JsonObject = {
 TOOL_ENDPOINT: JsonObject = {
     "type": "object",
     "required": ["name", "type"],
-    "properties": _ENDPOINT_FIELDS,
+    "properties": _ENDPOINT_FIELDS
+    | {"org_id": {"type": "integer", "description": "the org of the API key; another is refused"}},
 }
 TOOL_ENDPOINT_CHANGE: JsonObject = {"type": "object", "properties": _ENDPOINT_FIELDS}
 DISCOVER: JsonObject = {
@@ -533,6 +534,22 @@ PROPOSE_PLANS: JsonObject = {
             " and to measure them by",
         },
     },
+    "additionalProperties": False,
+}
+LEARN_PLANS: JsonObject = {
+    "type": "object",
+    "properties": {
+        "recording": {
+            "type": "object",
+            "description": "`state` (state.json) and `tasks` (the lines of calls.jsonl)",
+        },
+        "budget_s": {"type": "number", "description": "seconds for the whole search, 1 to 600; default 60"},
+        "refuse_contradictions": {
+            "type": "boolean",
+            "description": "leave out tools whose calls contradict each other; default: the majority",
+        },
+    },
+    "required": ["recording"],
     "additionalProperties": False,
 }
 ACCEPT_PLANS: JsonObject = {

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
 from pipelines.core.text.problems import Refused
-from pipelines.core.text.spreadsheet_cell import spreadsheet_cell
+from pipelines.core.text.spreadsheet import spreadsheet_value
 from pipelines.engine.platform import Platform
 from pipelines.server.api.common import platform_of
 from pipelines.server.pages.runs.run_query import USUAL_COLUMNS, RunQuery, read_run_query
@@ -89,5 +89,5 @@ def _reader(query: RunQuery, place: int | None) -> Callable[[Any], RunPage]:
 
 def _line(values: Sequence[object]) -> bytes:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\r\n").writerow([spreadsheet_cell(value) for value in values])
+    csv.writer(text, lineterminator="\r\n").writerow([spreadsheet_value(value) for value in values])
     return text.getvalue().encode()
