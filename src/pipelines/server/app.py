@@ -48,6 +48,7 @@ from pipelines.processes.pool import HelperProcesses
 from pipelines.server import errors, openapi
 from pipelines.server.api import (
     agents,
+    annotations,
     batches,
     cassettes,
     coding_imports,
@@ -62,6 +63,7 @@ from pipelines.server.api import (
     runs,
     seed_sessions,
     sign_in_links,
+    tasks,
     tool_endpoints,
     whoami,
 )
@@ -110,7 +112,18 @@ MEBIBYTE = 1024 * 1024
 UPLOAD_MEMORY_BYTES = 1536 * MEBIBYTE  # what the report of a large matrix takes; uploads have half of it
 _PROXY_PATHS = f"{PROXY_BASE}/"
 MODULES = (
-    *(agents, datasets, dataset_rules, seed_sessions, runs, run_imports, run_oracles, batches),
+    *(
+        agents,
+        datasets,
+        tasks,
+        dataset_rules,
+        seed_sessions,
+        runs,
+        annotations,
+        run_imports,
+        run_oracles,
+        batches,
+    ),
     *(cassettes, credentials, keys, tool_endpoints, eval_scenarios, eval_runs, eval_matrix, eval_reports),
     *(eval_reviews, judges, eval_drafts, telemetry, whoami, sign_in_links, models),
     *(coding_scenarios, coding_imports),

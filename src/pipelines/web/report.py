@@ -131,7 +131,9 @@ def _runs(lines: Iterator[bytes], secrets: Sequence[str]) -> Iterator[_Written]:
 def _run(body: Any, worlds: Mapping[str, World], secrets: Sequence[str]) -> _Written:
     world = worlds.get(body["world"]) if body["world"] is not None else World({})
     _tell_changes(Ledger(world) if world is not None else None, body["steps"])
-    masked: Any = _masked({name: body[name] for name in ("run", "seed", "steps", "is_whole")}, secrets)
+    masked: Any = _masked(
+        {name: body[name] for name in ("run", "annotations", "seed", "steps", "is_whole")}, secrets
+    )
     seed, run = masked["seed"], masked["run"]
     expected = {name: seed[name] for name in ORACLE_AXES if seed.get(name) is not None}
     context = masked | {"expected": expected, "took_ms": _took_ms(run), "judged": run["judgement"] or {}}

@@ -315,12 +315,17 @@ def datasets(api: Api, agent_id: int) -> int:
     task = f"/api/tasks/{made['task_ids'][0]}"
     api.get(task)
     right = api.get(task)["odyssey_seed"]["expected_state"]
-    api.put(f"{task}/oracle", {"expected_state": right | {"order.7001.status": "pending"}, "note": "Both."})
+    wrong = {"expected_state": right | {"order.7001.status": "pending"}}
+    api.put(f"{task}/oracle", wrong | {"note": "Both."})
     api.put(f"{task}/oracle", {"expected_state": right})
     api.get(f"{task}/oracles")
     again = {"name": "again", "rows": rows, "reuse": True}
     api.post("/api/datasets", again, 201)
-    api.post("/api/datasets", again, 200)
+    other = api.post("/api/datasets", again, 200)
+    api.put(f"/api/datasets/{other['id']}/name", {"name": "refunds"})
+    (edited,) = api.put(f"/api/tasks/{other['task_ids'][0]}", {"row": rows[0]})["task_ids"]
+    assert api.client.delete(f"/api/tasks/{edited}").status_code == 204
+    assert api.client.delete(f"/api/datasets/{other['id']}").status_code == 204
     return int(made["id"])
 
 
@@ -345,6 +350,10 @@ def batches(api: Api, agent_id: int, dataset_id: int) -> None:
     api.post(f"/api/runs/{run}/judge")
     api.post(f"/api/runs/{run}/verdict", {"verdict": "PASS", "note": "It is refunded.", "labels": ["money"]})
     api.get(f"/api/runs/{run}/verdicts")
+    task = api.runs(first)[0]["task_id"]
+    other = {"expected_state": {"unchanged": True}, "expected_outcome": "no_change"}
+    assert api.post(f"/api/tasks/{task}/oracle/preview", other)["changed"]
+    api.post(f"/api/tasks/{task}/judge")
     third = api.batch_of(agent_id, dataset_id, repeats=50, concurrency=1)
     api.post(f"/api/batches/{third}/cancel")
     eventually(lambda: api.batch(third)["status"] == "cancelled", "the batch is cancelled")
@@ -370,6 +379,11 @@ def runs_by_hand(api: Api, agent_id: int) -> None:
             f"/api/runs/{run['id']}/{end}", {"final_response": "It shipped."} if end == "finish" else None
         )
         if end == "finish":
+            written = f"/api/runs/{run['id']}/annotations"
+            api.post(written, {"comment": "The order shipped.", "step": 1, "by": "ann"}, 201)
+            label = api.post(written, {"label": "shipping"}, 201)
+            api.get(written)
+            assert api.client.delete(f"{written}/{label['id']}").status_code == 204
             api.get(f"/api/runs/{run['id']}/oracle")
             api.post(f"/api/runs/{run['id']}/oracle/accept", {"note": "It was shipped."})
 

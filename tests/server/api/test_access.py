@@ -30,8 +30,9 @@ pytestmark = pytest.mark.anyio
 DOCUMENT: Row = App(load_settings({})).api.openapi()
 METHODS = ("get", "post", "put", "patch", "delete")
 IDS = (
-    *("agent_id", "batch_id", "credential_id", "dataset_id", "endpoint_id", "key_id", "name"),
+    *("agent_id", "annotation_id", "batch_id", "credential_id", "dataset_id", "endpoint_id"),
     *("run_id", "task_id", "session_id", "row_id", "number", "rule_id", "job_id", "exchange_id", "ref"),
+    *("key_id", "name"),
 )
 
 
@@ -108,7 +109,11 @@ BODIES: dict[str, Any] = {
     "POST /api/datasets/{dataset_id}/tasks": {"rows": [TASK]},
     "POST /api/runs/{run_id}/finish": {"final_response": "Done."},
     "POST /api/runs/{run_id}/verdict": {"verdict": "PASS"},
+    "PUT /api/datasets/{dataset_id}/name": {"name": "x"},
+    "PUT /api/tasks/{task_id}": {"row": TASK},
     "PUT /api/tasks/{task_id}/oracle": {"expected_outcome": "completion"},
+    "POST /api/tasks/{task_id}/oracle/preview": {"expected_outcome": "completion"},
+    "POST /api/runs/{run_id}/annotations": {"label": "x"},
     "POST /api/keys": {"name": "x"},
     "PUT /api/cassettes/{name}": {"tool": "ping", "arguments": {}, "response": "pong"},
     "PUT /api/seed-sessions/{session_id}/world": {"state": {"order": {"1": {"status": "paid"}}}},
@@ -154,6 +159,8 @@ async def things_of(house: House, org: Org) -> Row:
     dataset = await org.dataset(TASK | {"behavior": "All tools succeed."}, agent_id=agent["id"])
     run = await org.open_run(agent["id"], dataset["task_ids"][0])
     answered(await run.call("refund_order", {"order_id": "4521"}))
+    written = await org.client.post(f"/api/runs/{run.id}/annotations", json={"label": "odd"})
+    annotation = answered(written, 201)
     key = answered(await org.client.post("/api/keys", json={"name": "k"}), 201)
     secret = {"name": "SHOP_KEY", "value": "s3cret-value"}
     credential = answered(await org.client.post("/api/credentials", json=secret), 201)
@@ -189,6 +196,7 @@ async def things_of(house: House, org: Org) -> Row:
         "dataset_id": dataset["id"],
         "task_id": dataset["task_ids"][0],
         "run_id": run.id,
+        "annotation_id": annotation["id"],
         "key_id": key["id"],
         "credential_id": credential["id"],
         "endpoint_id": endpoint["id"],

@@ -16,35 +16,38 @@ from support.loop_lag import MOST_LAG_S, least_lag
 
 #: A generated client's functions are called so: a name here is never given to something else.
 OPERATION_IDS = re.findall(r"\w+", """
-    abandon_seed_session accept_plans accept_rule accept_rules accept_run act_on_reviews adopt_draft
-    append_tasks call_endpoint_tool call_tool call_tool_by_jti cancel_batch cancel_matrix cancel_run
-    change_agent change_review_settings change_scenario change_tool_endpoint check_plans claim_review
-    compare_batches compare_judges compare_matrices continue_seed_session correct_oracle create_agent
-    create_coding_scenario create_dataset create_eval_run create_key create_matrix create_run
-    create_scenario create_seed_session create_sign_in_link create_tool_endpoint create_variation decide_run
-    delete_agent delete_cassette delete_coding_scenario delete_credential delete_scenario
+    abandon_seed_session accept_plans accept_rule accept_rules accept_run act_on_reviews
+    add_annotation adopt_draft append_tasks call_endpoint_tool call_tool call_tool_by_jti
+    cancel_batch cancel_matrix cancel_run change_agent change_review_settings change_scenario
+    change_tool_endpoint check_plans claim_review compare_batches compare_judges compare_matrices
+    continue_seed_session correct_oracle create_agent create_coding_scenario create_dataset
+    create_eval_run create_key create_matrix create_run create_scenario create_seed_session
+    create_sign_in_link create_tool_endpoint create_variation decide_run delete_agent
+    delete_cassette delete_coding_scenario delete_credential delete_dataset delete_scenario
     delete_tool_endpoint discover_tool_endpoint dismiss_draft dismiss_sentences download_agent_code
     draft_scenarios drop_seed_bucket drop_seed_row estimate_new_seed_session estimate_runs
     estimate_seed_session export_batch export_cassette export_dataset export_run export_traces
     finalize_seed_session finish_run get_agent get_agent_response_schema get_author_job get_batch
-    get_batch_report get_batch_report_contents get_code_mode get_coding_scenario get_dataset get_draft
-    get_eval_run get_eval_summary get_exchange get_health get_heatmap get_judge_calibration get_matrix
-    get_metrics get_models get_proposed_oracle get_readiness get_review get_review_agreement
-    get_review_progress get_review_settings get_row_coverage get_run get_run_coding get_run_ledger
-    get_run_output get_run_trace get_run_verdicts get_scenario get_seed_session get_session_world get_task
-    get_tool_endpoint get_variation give_review_verdict grade_coding_scenario import_cassette
-    import_coding_scenario import_runs ingest_telemetry judge_batch judge_run list_agents list_batch_judges
-    list_batches list_cassettes list_coding_scenarios list_credentials list_dataset_sentences list_datasets
+    get_batch_report get_batch_report_contents get_code_mode get_coding_scenario get_dataset
+    get_draft get_eval_run get_eval_summary get_exchange get_health get_heatmap
+    get_judge_calibration get_matrix get_metrics get_models get_proposed_oracle get_readiness
+    get_review get_review_agreement get_review_progress get_review_settings get_row_coverage get_run
+    get_run_coding get_run_ledger get_run_output get_run_trace get_run_verdicts get_scenario
+    get_seed_session get_session_world get_task get_tool_endpoint get_variation give_review_verdict
+    grade_coding_scenario import_cassette import_coding_scenario import_runs ingest_telemetry
+    judge_batch judge_run judge_task list_agents list_annotations list_batch_judges list_batches
+    list_cassettes list_coding_scenarios list_credentials list_dataset_sentences list_datasets
     list_drafts list_endpoint_tools list_eval_runs list_keys list_marks list_matrices list_oracles
-    list_plans list_reviews list_rules list_run_exchanges list_run_tools list_run_tools_by_jti list_runs
-    list_scenarios list_seed_rows list_seed_sessions list_task_sentences list_tasks list_tool_endpoints
-    list_variations list_world_revisions name_dataset_models open_review paste_session_world propose_plans
-    propose_rules publish_agent record_event record_event_by_jti refine_session_world regenerate_seed_bucket
-    regenerate_seed_row regenerate_session_world reject_rule release_review reopen_review
-    replace_coding_scenario rescore_batch rescore_run resume_batch resume_matrix resume_seed_session
-    revoke_key set_credential set_dataset_honesty set_hosts_of_credential speak_mcp speak_mcp_by_jti
-    test_connection test_model
-    undo_session_world upload_agent_code verify_cassette watch_batch watch_matrix watch_seed_session whoami
+    list_plans list_reviews list_rules list_run_exchanges list_run_tools list_run_tools_by_jti
+    list_runs list_scenarios list_seed_rows list_seed_sessions list_task_sentences list_tasks
+    list_tool_endpoints list_variations list_world_revisions name_dataset_models open_review
+    paste_session_world preview_oracle propose_plans propose_rules publish_agent record_event
+    record_event_by_jti refine_session_world regenerate_seed_bucket regenerate_seed_row
+    regenerate_session_world reject_rule release_review remove_annotation remove_task rename_dataset
+    reopen_review replace_coding_scenario replace_task rescore_batch rescore_run resume_batch
+    resume_matrix resume_seed_session revoke_key set_credential set_dataset_honesty
+    set_hosts_of_credential speak_mcp speak_mcp_by_jti test_connection test_model undo_session_world
+    upload_agent_code verify_cassette watch_batch watch_matrix watch_seed_session whoami
 """)  # fmt: skip
 
 

@@ -76,6 +76,11 @@ class Visit:
         return answered
 
 
+def sheet_in(page: str) -> str:
+    """The table of the file's rows, without the text of the file."""
+    return page.partition('class="list tasks sheet"')[2]
+
+
 @contextmanager
 def visiting(api: Api, key: str | None = None) -> Iterator[Visit]:
     visit = Visit(api, key)
@@ -116,6 +121,7 @@ def test_every_problem_is_shown_at_once_and_at_its_cell(visit: Visit, agent: dic
     assert "notes is not a column of a task." in words
     assert "JSON needs double quotes" in words
     assert "did you mean `cancel_order`?" in words
+    told = sheet_in(told)
     row = told[told.index("Cancel 7") : told.index("Cancel 8")]
     assert 'class="wrong"' in row
 
@@ -204,8 +210,8 @@ def test_a_large_file_is_looked_at_by_a_helper_process_and_then_stored(visit: Vi
     told = seen(visit.sends("/datasets/check", ("large.csv", data)).text)
     assert "400 tasks can be stored" in told
     assert "The first 50 rows" in told
-    broken = seen(visit.sends("/datasets/check", ("large.csv", data + WRONG_CELL.encode()), 422).text)
-    assert "row 402, column state" in broken
+    broken = visit.sends("/datasets/check", ("large.csv", data + WRONG_CELL.encode()), 422).text
+    assert 'aria-label="state of row 402"' in broken
     made = visit.sends("/datasets", ("large.csv", data), 303)
     assert api.get(f"/api{made.headers['location']}")["task_count"] == 400
 
@@ -238,6 +244,7 @@ def test_the_form_keeps_what_was_typed(visit: Visit) -> None:
 def test_findings_stand_beside_their_row(visit: Visit, agent: dict[str, Any]) -> None:
     data = b'user,expected_state\nRefund order 1,\n"Refund 2","{""order.2.status"": ""refunded""}"\n'
     told = visit.sends("/datasets/check", ("tasks.csv", data), agent_id=str(agent["id"])).text
+    told = sheet_in(told)
     row = seen(told[told.rindex("<tr>", 0, told.index("Refund order 1")) : told.index("Refund 2")])
     assert "nothing says what is right here" in row
 

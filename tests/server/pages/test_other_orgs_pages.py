@@ -39,7 +39,7 @@ READ_BY_PAGES = (
         "mine",
         "done",
     ),
-    *("scenario", "variation"),
+    *("scenario", "variation", "run_label", "has_comments"),
 )
 READING_PAGES = (
     *("/runs", "/compare/marked", "/compare/batches", "/batches", "/batches/{batch_id}", "/batches/new"),
@@ -93,6 +93,7 @@ def _ids(api: Api, agent_url: str) -> dict[str, str]:
     batch_id = api.batch_of(agent_id, dataset["id"])
     api.ended(batch_id)
     run = api.only_run(batch_id)
+    annotation = api.post(f"/api/runs/{run['id']}/annotations", {"label": MARK}, 201)
     world = {"agent_id": agent_id, "name": MARK, "size": "compact", "instructions": MARK}
     session = api.post("/api/seed-sessions", world, 201)
     credential = api.post("/api/credentials", {"name": MARK.upper(), "value": "v" * 20}, 201)
@@ -110,6 +111,7 @@ def _ids(api: Api, agent_url: str) -> dict[str, str]:
         "credential_id": str(credential.get("id", 1)),
         "exchange_id": str(tried["exchange_id"]),
         "key_id": "1",
+        "annotation_id": str(annotation["id"]),
         "draft_id": "draft_1",
         "endpoint_id": "ep_1",
         "name": "1",

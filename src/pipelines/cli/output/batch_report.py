@@ -62,9 +62,23 @@ def print_run(
     decided = run["human_verdict"]
     if decided:
         print_block(console, "", f"a person says {decided}", indent=4)
+    if written := describe_annotations(run):
+        print_block(console, "", written, indent=4)
     text = cause_and_reason(run)
     if text and not in_short:
         print_block(console, "", text, indent=4)
+
+
+def describe_annotations(run: Any) -> str:
+    """`labels: flaky, later; 2 comments`, of a run in a list or in an export."""
+    if "annotations" in run:
+        written = run["annotations"]
+        labels = [*dict.fromkeys(each["text"] for each in written if each["kind"] == "label")]
+        comments = sum(each["kind"] == "comment" for each in written)
+    else:
+        labels, comments = run.get("labels") or [], run.get("comments") or 0
+    parts = [f"labels: {', '.join(labels)}"] if labels else []
+    return "; ".join(parts + ([plural(comments, "comment")] if comments else []))
 
 
 def label_of(run: Any) -> str:

@@ -91,6 +91,10 @@ def list_command(
     unverified: Annotated[
         bool, typer.Option("--unverified", help="Runs with statements that were not verified.")
     ] = False,
+    label: Annotated[str | None, typer.Option(help="Runs that have this label.")] = None,
+    commented: Annotated[
+        bool, typer.Option("--commented", help="Runs that people wrote comments on.")
+    ] = False,
     agent: Annotated[str | None, typer.Option(help="Only of this agent: its id or name.")] = None,
     limit: Limit = 50,
 ) -> Answer:
@@ -103,6 +107,8 @@ def list_command(
         verdict=verdict,
         pending_reason=pending_reason,
         unverified=unverified,
+        label=label,
+        commented=commented,
         agent=agent,
         limit=limit,
     )

@@ -24,6 +24,8 @@ class ListFilters:
     verdict: str | None
     pending_reason: str | None
     unverified: bool  # only runs with statements that were not verified
+    label: str | None
+    commented: bool
     agent: str | None  # id or name
     limit: int
 
@@ -51,6 +53,8 @@ def _check_filters(what: str, filters: ListFilters) -> None:
         ("--verdict", filters.verdict),
         ("--pending-reason", filters.pending_reason),
         ("--unverified", filters.unverified or None),
+        ("--label", filters.label),
+        ("--commented", filters.commented or None),
     ):
         if value is not None and what != "runs":
             stop(f"{option} filters runs, not {what}.")
@@ -72,6 +76,8 @@ def _list_runs(server: Server, filters: ListFilters) -> Answer:
     query = {"batch_id": filters.batch, "status": filters.status, "verdict": verdict}
     query |= {"pending_reason": filters.pending_reason, "agent_id": _agent_id(server, filters.agent)}
     query |= {"has_unverified": "true"} if filters.unverified else {}
+    query |= {"run_label": filters.label} if filters.label is not None else {}
+    query |= {"has_comments": "true"} if filters.commented else {}
     if filters.batch is None:
         found = first_items(server, "/api/runs", filters.limit, **query)
         items, total = found, None

@@ -75,6 +75,7 @@ def _print_run(server: Server, run: Any, *, full: bool) -> None:
     if coding is not None:
         print_coding(console, coding, full=full)
     _print_people(console, run["review"], run["earlier_verdicts"])
+    _print_section(console, "Comments and labels", [_format_annotation(each) for each in run["annotations"]])
     _print_section(console, "Warnings", [str(warning) for warning in run["soft_warnings"] or ()])
     for stream in ("stdout", "stderr"):
         if output[stream].strip():
@@ -281,6 +282,12 @@ def _print_people(console: Console, review: Any, earlier: list[Any]) -> None:
         lines.append(f"{each['reviewer']} says {each['verdict']}{labels}{note}")
     _print_section(console, "People", lines)
     _print_section(console, "Earlier verdicts", [_format_earlier_verdict(past) for past in earlier])
+
+
+def _format_annotation(written: Any) -> str:
+    place = "" if written["step"] is None else f" on step {written['step']}"
+    text = f"[{written['text']}]" if written["kind"] == "label" else written["text"]
+    return f"{written['by']}{place}: {text}"
 
 
 def _format_earlier_verdict(past: Any) -> str:

@@ -1,10 +1,12 @@
-"""How the names in a file map to columns: some are renamed, some ignored, some required, some unknown.
+"""How the names in a file map to columns: some are renamed, some ignored, some required, some unknown; and
+which cells its author corrected.
 
 The messages about names are at the end. The file itself is not changed.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from pipelines.core.tasks.task_columns import BY_NAME, REQUIRED, SENT_AS, Column, column_of, is_axis_name
 from pipelines.core.text.authored import did_you_mean, quote_names
@@ -19,6 +21,7 @@ class ColumnNaming:
     renames: Mapping[str, str] = field(default_factory=dict)  # a name of the file → the column it is
     left_out: frozenset[str] = frozenset()  # names of the file, or of columns, that are not read
     needed: tuple[str, ...] = ()  # columns that a file without them is refused for
+    cells: Mapping[int, Mapping[str, str]] = field(default_factory=dict)  # row → name → its corrected text
 
     def column_of(self, name: str) -> Column | None:
         """None for a name that is no column's, and for one that is left out."""
@@ -50,12 +53,14 @@ class ColumnNaming:
         renames: JsonObject = dict(self.renames)
         left_out: list[Json] = [*sorted(self.left_out)]
         needed: list[Json] = list(self.needed)
-        return {"renames": renames, "left_out": left_out, "needed": needed}
+        cells: list[Json] = [[row, dict(texts)] for row, texts in self.cells.items()]
+        return {"renames": renames, "left_out": left_out, "needed": needed, "cells": cells}
 
     @classmethod
     def from_json(cls, told: JsonObject) -> "ColumnNaming":
         """What `as_json` wrote."""
         renames, left_out, needed = told["renames"], told["left_out"], told["needed"]
+        cells: Any = told["cells"]
         assert isinstance(renames, dict)
         assert isinstance(left_out, list)
         assert isinstance(needed, list)
@@ -63,6 +68,7 @@ class ColumnNaming:
             renames={name: str(column) for name, column in renames.items()},
             left_out=frozenset(map(str, left_out)),
             needed=tuple(map(str, needed)),
+            cells=dict(cells),
         )
 
 

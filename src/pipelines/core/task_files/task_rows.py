@@ -83,6 +83,7 @@ def read_entries(
             message = f"a task must be an object, not {kind(row)}"
             problems.append(Problem(path=label.rstrip(": "), row=number, message=message))
             continue
+        row |= naming.cells.get(number, {})  # a corrected text is read as a cell
         given = _values_by_column(row, number, label, problems, notes, naming)
         names = {column: name for column, (name, _) in given.items()}
         values = {column: value for column, (_, value) in given.items()}

@@ -38,7 +38,7 @@ def read_table(file: FileText, naming: ColumnNaming = DEFAULT_NAMING) -> Upload:
     ):
         notes.say(note)
     problems = list(_header_problems(layout.header, naming))
-    rows = _rows(layout, columns, _filled_rows(layout, problems), problems)
+    rows = _rows(layout, columns, _filled_rows(layout, problems), problems, naming)
     return Upload(rows=rows, problems=problems, notes=notes, is_table=True)
 
 
@@ -58,6 +58,7 @@ def _rows(
     columns: list[Column | None],
     filled: Iterable[tuple[int, list[str]]],
     problems: list[Problem],
+    naming: ColumnNaming,
 ) -> Iterator[Row]:
     header = layout.header
     names = {column.name: name for column, name in zip(columns, header, strict=True) if column is not None}
@@ -70,7 +71,9 @@ def _rows(
             problems.append(_row_length_problem(number, cells, header))
             continue
         given = {}
-        for name, column, cell in zip(header, columns, cells, strict=False):
+        corrected = naming.cells.get(number, {})
+        for name, column, written in zip(header, columns, cells, strict=False):
+            cell = corrected.get(name, written)
             if column is not None and cell.strip():
                 given[column.name] = cell
             elif not name and cell.strip():

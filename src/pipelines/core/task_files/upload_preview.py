@@ -1,8 +1,8 @@
 """Previews a file of tasks before anything is stored: its columns, its first rows, all its problems, and
 warnings."""
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
 
 from pipelines.core.coding.coding_tasks import ANY_SCENARIO, CodingContext
 from pipelines.core.ledger.ledger_schema import LedgerSchema
@@ -10,6 +10,7 @@ from pipelines.core.task_files.column_naming import ColumnNaming
 from pipelines.core.task_files.file_formats import TABLE, Format, read_file
 from pipelines.core.task_files.read_tasks import read_tasks
 from pipelines.core.task_files.table_layout import Layout, layout_of, likely_layout
+from pipelines.core.task_files.task_rows import Row
 from pipelines.core.task_files.upload_warnings import upload_warnings
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.tasks.task_columns import BY_AXIS, BY_NAME, cell_text, column_of
@@ -23,6 +24,8 @@ from pipelines.core.tools.tools_schema import Tool
 FIRST_ROWS = 50
 MOST_COLUMNS = 60  # more names than this are no table of tasks
 LONGEST_CELL = 300  # characters
+MOST_WRONG_ROWS = 50  # with problems, shown besides the first
+LONGEST_CORRECTED = 64 * 1024  # characters of a cell that is handed out to be corrected
 
 
 def preview_upload(
@@ -39,7 +42,6 @@ def preview_upload(
 ) -> JsonObject:
     """`{columns, rows, tasks, problems, total_problems, notes, warnings, sentences}`; `tasks` is None where
     it would be refused. No further behaviour text is read once `may_read` says no."""
-    table = _table(data, naming) if format == TABLE else _entries(data, format, naming)
     try:
         read = read_tasks(
             data,
@@ -53,7 +55,8 @@ def preview_upload(
     except Refused as refused:
         problems: list[Json] = [problem.as_json() for problem in refused.problems[:MOST_SHOWN]]
         found: JsonObject = {"tasks": None, "problems": problems, "total_problems": refused.total}
-        return table | found | {"notes": [], "warnings": [], "sentences": []}
+        places = frozenset((problem.row, problem.column) for problem in refused.problems[:MOST_SHOWN])
+        return _shown(data, format, naming, places) | found | {"notes": [], "warnings": [], "sentences": []}
     warnings = upload_warnings(
         read.seeds,
         tools=tools,
@@ -64,10 +67,50 @@ def preview_upload(
     )
     found = {"tasks": len(read.seeds), "problems": [], "total_problems": 0}
     lists: JsonObject = {"warnings": [*warnings.warnings], "sentences": [*warnings.sentences]}
-    return table | found | {"notes": [*read.notes]} | lists
+    return _shown(data, format, naming, frozenset()) | found | {"notes": [*read.notes]} | lists
 
 
-def _table(data: bytes, naming: ColumnNaming) -> JsonObject:
+_Places: TypeAlias = frozenset[tuple[int | None, str | None]]  # row and column of problems
+
+
+def _shown(data: bytes, format: Format, naming: ColumnNaming, places: _Places) -> JsonObject:
+    rows = sorted({row for row, _ in places if row is not None} | naming.cells.keys())
+    selection = _Selection(frozenset(rows[:MOST_WRONG_ROWS]), places, naming)
+    return _table(data, naming, selection) if format == TABLE else _entries(data, format, naming, selection)
+
+
+class _Selection(NamedTuple):
+    """Which rows are shown besides the first, and which cells are shown whole: those to correct."""
+
+    rows: frozenset[int]
+    places: _Places
+    naming: ColumnNaming
+
+    def takes(self, number: int, taken: int) -> bool:
+        return taken < FIRST_ROWS or number in self.rows
+
+    def row(self, number: int, names: Sequence[str], texts: Sequence[str]) -> JsonObject:
+        corrected = self.naming.cells.get(number, {})
+        cells: list[Json] = []
+        whole: list[Json] = []
+        for at, (name, written) in enumerate(zip(names, texts, strict=False)):
+            text = corrected.get(name, written)
+            if self._is_to_correct(number, name) and len(text) <= LONGEST_CORRECTED:
+                whole.append(at)
+                cells.append(text)
+            else:
+                cells.append(_cut(text))
+        return {"number": number, "cells": cells, "whole": whole}
+
+    def _is_to_correct(self, number: int, name: str) -> bool:
+        if not name or self.naming.is_left_out(name):
+            return False
+        column = self.naming.column_of(name)
+        is_wrong = column is not None and not self.places.isdisjoint(((number, name), (number, column.name)))
+        return is_wrong or name in self.naming.cells.get(number, {})
+
+
+def _table(data: bytes, naming: ColumnNaming, selection: _Selection) -> JsonObject:
     """As a spreadsheet shows it, whether or not it names a column of ours."""
     try:
         text = decode(data).text
@@ -79,12 +122,17 @@ def _table(data: bytes, naming: ColumnNaming) -> JsonObject:
     header = layout.header[:MOST_COLUMNS]
     columns: list[Json] = [_column(name, naming) for name in header]
     rows: list[Json] = []
+    last = max(selection.rows, default=0)
     try:
         for number, cells in enumerate(records_of(layout.text, layout.separator), start=1):
-            if number > layout.header_row and any(map(str.strip, cells)):
-                rows.append({"number": number, "cells": [_cut(cell) for cell in cells[: len(header)]]})
-            if len(rows) == FIRST_ROWS:
+            if len(rows) >= FIRST_ROWS and number > last:
                 break
+            if (
+                number > layout.header_row
+                and any(map(str.strip, cells))
+                and selection.takes(number, len(rows))
+            ):
+                rows.append(selection.row(number, header, cells))
     except Refused:  # a quote that is never closed: told with the other problems
         pass
     return {"columns": columns, "rows": rows}
@@ -97,15 +145,15 @@ def _likely_layout(data: bytes) -> Layout | None:
         return None
 
 
-def _entries(data: bytes, format: Format, naming: ColumnNaming) -> JsonObject:
-    """Objects as rows of one table: a column for every name that one of the first has."""
+def _entries(data: bytes, format: Format, naming: ColumnNaming, selection: _Selection) -> JsonObject:
+    """Objects as rows of one table: a column for every name that one of the shown has."""
     try:
         upload = read_file(data, format, naming)
-        first = list(islice(upload.rows, FIRST_ROWS))
+        shown = [*_taken(upload.rows, selection)]
     except Refused:
         return {"columns": [], "rows": []}
     names: dict[str, str] = {}  # by column: as the first that has it writes it
-    for row in first:
+    for row in shown:
         names |= {column: name for column, name in row.names.items() if column not in names}
     unknown = {
         problem.column: None
@@ -114,11 +162,20 @@ def _entries(data: bytes, format: Format, naming: ColumnNaming) -> JsonObject:
     }
     columns: list[Json] = [_column(name, naming) for name in [*names.values(), *unknown][:MOST_COLUMNS]]
     rows: list[Json] = []
-    for row in first:
+    for row in shown:
         values = {BY_AXIS[axis].name: cell_text(BY_AXIS[axis], value) for axis, value in row.axes.items()}
-        cells: list[Json] = [_cut(values.get(column, "")) for column in list(names)[:MOST_COLUMNS]]
-        rows.append({"number": row.number, "cells": cells})
+        texts = [values.get(column, "") for column in list(names)[:MOST_COLUMNS]]
+        rows.append(selection.row(row.number, list(names.values())[:MOST_COLUMNS], texts))
     return {"columns": columns, "rows": rows}
+
+
+def _taken(rows: Iterable[Row], selection: _Selection) -> Iterator[Row]:
+    last = max(selection.rows, default=0)
+    for at, row in enumerate(rows):
+        if at >= FIRST_ROWS and row.number > last:
+            return
+        if selection.takes(row.number, at):
+            yield row
 
 
 def _column(name: str, naming: ColumnNaming) -> JsonObject:

@@ -202,7 +202,8 @@ def _add_retries(connection: Connection, *, org_id: int, batch_id: int, run_ids:
     if retried is None:
         return False
     ids = sorted({run.task_id for run in retried})
-    found = datasets.tasks_to_run_by_id(connection, org_id=org_id, task_ids=ids)
+    # A batch goes on with what it began with, whatever was removed from its dataset since.
+    found = datasets.tasks_to_run_by_id(connection, org_id=org_id, task_ids=ids, or_removed=True)
     tasks = {task.id: task for task in found}
     again = [
         _pending_run(

@@ -47,7 +47,7 @@ from pipelines.storage.runs import build_labels, model_judgements, runs
 from pipelines.storage.runs.model_judgements import Judge
 from pipelines.storage.runs.runs import Ending, Run
 from pipelines.storage.tasks import coding, oracles
-from pipelines.storage.tasks.datasets import Task, task_by_id
+from pipelines.storage.tasks.datasets import task_by_id
 from pipelines.wire.errors import StorageUnavailable
 from pipelines.wire.names import RunStatus, Source, TraceEventType
 
@@ -68,6 +68,7 @@ class JudgeOptions:
     """By what a run is judged, where not by what it was given."""
 
     by_present_oracle: bool = False
+    by_oracle: Seed | None = None  # of this seed, which is not stored
     rubric: tuple[RubricLine, ...] | None = None  # in place of its task's
     is_asked: bool = False  # make up the question to a judge model, too
     honesty: str | None = None  # in place of its batch's
@@ -201,11 +202,11 @@ class _Oracle(NamedTuple):
     """By what a run is judged: its own oracle, unless its task's is asked for."""
 
     version: int
-    task: Task | None = None
+    source: Seed | None = None  # that it is taken from, where it is not the run's
     rubric: tuple[RubricLine, ...] | None = None  # in place of the seed's
 
     def seed_of(self, run: Run) -> Seed:
-        seed = run.seed if self.task is None else with_oracle_of(run.seed, self.task.seed)
+        seed = run.seed if self.source is None else with_oracle_of(run.seed, self.source)
         return seed if self.rubric is None else replace(seed, rubric=self.rubric)
 
     def as_json(self) -> JsonObject:
@@ -241,9 +242,8 @@ async def _judge_in_slot(
         rows = log_of_run(connection, run.id)
         if ending.status is RunStatus.CANCELLED:
             return rows[-1].sequence if rows else 0
-        oracle = _oracle(connection, run, by_present=options.by_present_oracle)._replace(
-            rubric=options.rubric
-        )
+        oracle = _oracle(connection, run, by_present=options.by_present_oracle)
+        oracle = oracle._replace(source=options.by_oracle or oracle.source, rubric=options.rubric)
         found = _gather_evidence(connection, platform, run, ending, responses, rows, oracle)
         if options.is_asked:
             found = found._replace(rules=_rules_in_force(connection, platform, run))
@@ -310,7 +310,7 @@ def _oracle(connection: Connection, run: Run, *, by_present: bool) -> _Oracle:
     if by_present:
         task = task_by_id(connection, org_id=run.org_id, task_id=run.task_id)
         if task is not None:
-            return _Oracle(oracles.present_version(connection, run.task_id), task)
+            return _Oracle(oracles.present_version(connection, run.task_id), task.seed)
     version = oracles.version_of_run(
         connection, task_id=run.task_id, seed_hash=run.seed_hash, created_at=run.created_at
     )

@@ -11,7 +11,7 @@ from pipelines.core.tasks.rubric_lines import RubricLine, read_rubric
 from pipelines.core.text.authored import Fields
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
-from pipelines.engine.find import find_batch, find_run
+from pipelines.engine.find import find_batch, find_run, task_in
 from pipelines.engine.judging.judge_by_model import ModelReading, read_by_model
 from pipelines.engine.judging.judge_run import JudgeOptions
 from pipelines.engine.models.choose_judge import judge_model_of
@@ -117,7 +117,7 @@ def _store(connection: Connection, run: Run, read: ModelReading, by: RejudgeOpti
         )
 
 
-class RejudgedBatch(NamedTuple):
+class RejudgedRuns(NamedTuple):
     report: JsonObject
     failed: list[str]  # why a model gave nothing, run by run
     last_id: int | None  # where the next part starts; None when all were judged
@@ -131,12 +131,42 @@ async def rejudge_batch(
     *,
     after_id: int | None = None,
     limit: int | None = None,
-) -> RejudgedBatch:
+) -> RejudgedRuns:
     """The ended runs of a batch, judged anew; which verdicts changed, and of which a model gave none."""
     batch = await find_batch(platform, org_id, batch_id)
     every = await platform.database.read(lambda connection: batches.ended_runs(connection, batch_id=batch.id))
-    remaining = [run_id for run_id in every if run_id > (after_id or 0)]
-    ids = remaining[:limit]
+    left = [run_id for run_id in every if run_id > (after_id or 0)]
+    return await _rejudge_some(platform, org_id, {"batch_id": batch.id}, left, by, limit=limit)
+
+
+async def rejudge_task(
+    platform: Platform,
+    org_id: int,
+    task_id: int,
+    by: RejudgeOptions,
+    *,
+    before_id: int | None = None,
+    limit: int | None = None,
+) -> RejudgedRuns:
+    """The ended runs of a task, whatever their batch, judged anew, the newest first."""
+    left = await platform.database.read(
+        lambda connection: runs.ended_runs_of_task(
+            connection, task_id=task_in(connection, org_id, task_id).id, before_id=before_id
+        )
+    )
+    return await _rejudge_some(platform, org_id, {"task_id": task_id}, left, by, limit=limit)
+
+
+async def _rejudge_some(
+    platform: Platform,
+    org_id: int,
+    whose: JsonObject,
+    left: list[int],
+    by: RejudgeOptions,
+    *,
+    limit: int | None,
+) -> RejudgedRuns:
+    ids = left[:limit]
     waiting = asyncio.Semaphore(1 if by.model == NO_MODEL else AT_ONCE)
 
     async def one(run_id: int) -> JsonObject | None:
@@ -152,14 +182,14 @@ async def rejudge_batch(
     changes: list[Json] = [result for result in results if "to" in result]
     failed: list[Json] = [result for result in results if "to" not in result]
     report: JsonObject = {
-        "batch_id": batch.id,
+        **whose,
         "judged": len(ids),
         "changed": len(changes),
         "changes": changes,
         "failed": failed,
     }
     messages = [str(result["message"]) for result in results if "to" not in result]
-    return RejudgedBatch(report, messages, ids[-1] if len(remaining) > len(ids) else None)
+    return RejudgedRuns(report, messages, ids[-1] if len(left) > len(ids) else None)
 
 
 async def _rejudge_one(platform: Platform, org_id: int, run_id: int, by: RejudgeOptions) -> JsonObject | None:

@@ -24,6 +24,7 @@ from pipelines.storage.database.secret_box import UnreadableSecret
 from pipelines.storage.database.trace_rows import trace_of_run
 from pipelines.storage.evals.evals import matrix_of_batch
 from pipelines.storage.lists import report_rows
+from pipelines.storage.runs.annotations import annotations_of_run
 from pipelines.storage.runs.batches import Batch
 from pipelines.storage.runs.runs import run_by_id
 from pipelines.storage.tasks.datasets import dataset_by_id, world_size, world_text
@@ -45,7 +46,7 @@ CONTAINS = (
     "the texts of tasks: what the user asks, what is expected",
     "what the agent answered, and what it said in between",
     "the arguments and the reply of each tool call, with what it changed",
-    "verdicts with their reasons, and what people decided",
+    "verdicts with their reasons, what people decided, and what they wrote on runs",
 )
 
 
@@ -202,6 +203,7 @@ def _whole_run(connection: Connection, *, asked: _ReportRequest, run_id: int, wo
     rows, is_whole = trace_of_run(connection, run.id, kind=None, after=None, limit=MOST_STEPS)
     line: JsonObject = {
         "run": run.as_json(),
+        "annotations": [each.as_json() for each in annotations_of_run(connection, run.id)],
         "seed": raw_json(run.seed_text),
         "world": run.world_hash,
         "steps": [row.as_written() for row in rows],

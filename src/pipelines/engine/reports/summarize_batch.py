@@ -44,6 +44,7 @@ class BatchEstimateRequest:
     tag: str
     repeats: int
     concurrency: int | None
+    task_id: int | None = None  # only this task
 
 
 async def estimate_batch(platform: Platform, org_id: int, wanted: BatchEstimateRequest) -> RunEstimate:
@@ -60,7 +61,7 @@ async def estimate_batch(platform: Platform, org_id: int, wanted: BatchEstimateR
     is_priced = all(run.is_priced for run in spent)
     most = agent.definition.max_concurrency
     return estimate_runs(
-        len(tasks) * wanted.repeats,
+        (len(tasks) if wanted.task_id is None else 1) * wanted.repeats,
         at_once=min(wanted.concurrency or most, most),
         took_ms=[took_ms(run.dispatched_at, run.ended_at) for run in before],
         cost_usd=[run.cost_usd for run in before if run.cost_usd is not None],

@@ -13,6 +13,7 @@ from pipelines.storage.agents.code import output_of_run
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.trace_rows import counts_of_run, trace_of_run, updates_of_run
 from pipelines.storage.lists.summaries import instructions_of_tasks
+from pipelines.storage.runs.annotations import annotations_of_run, in_short
 from pipelines.storage.runs.runs import Run
 from pipelines.storage.tasks.datasets import whole_odyssey_seed, world_by_hash
 
@@ -20,17 +21,19 @@ from pipelines.storage.tasks.datasets import whole_odyssey_seed, world_by_hash
 async def read_run(platform: Platform, caller: Caller, run_id: int) -> JsonObject:
     """The run, the whole seed it was given, the counts of its calls, and what people made of it."""
     run = await find_run(platform, caller.org_id, run_id)
-    seed, counts, instructions, review = await platform.database.read(
+    seed, counts, instructions, review, written = await platform.database.read(
         lambda connection: (
             whole_odyssey_seed(connection, run),
             counts_of_run(connection, run.id),
             instructions_of_tasks(connection, [run.task_id])[run.task_id],
             review_of_run(platform, connection, caller, run.id),
+            annotations_of_run(connection, run.id),
         )
     )
-    own = run.as_json() | instructions.as_json()
+    own = run.as_json() | instructions.as_json() | in_short(written)
     costs = await costs_of_run(platform, run)
-    return own | {"odyssey_seed": seed, "counts": counts, "review": review, "costs": costs}
+    people: JsonObject = {"review": review, "annotations": [each.as_json() for each in written]}
+    return own | {"odyssey_seed": seed, "counts": counts, **people, "costs": costs}
 
 
 async def read_output(platform: Platform, org_id: int, run_id: int) -> JsonObject:

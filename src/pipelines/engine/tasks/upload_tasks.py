@@ -125,7 +125,7 @@ async def create_dataset(
     naming: ColumnNaming = DEFAULT_NAMING,
 ) -> UploadedDataset:
     """With `reuse`, the dataset of the same name, agent and content is given back where there is one."""
-    problems = _name_problems(name) + _agent_id_problems(agent_id) + _reuse_problems(reuse)
+    problems = name_problems(name) + _agent_id_problems(agent_id) + _reuse_problems(reuse)
     context = AgentContext()
     if isinstance(agent_id, int) and not problems:
         found = await agent_context(platform, org_id, agent_id)
@@ -147,18 +147,14 @@ async def create_dataset(
     def add_dataset(connection: Connection) -> int:
         return datasets.add_dataset(connection, org_id=org_id, name=str(name), agent_id=of_agent, now=now)
 
-    dataset, task_ids = await _store(platform, org_id, checked.seeds, add_dataset, now)
+    dataset, task_ids = await store_tasks(platform, org_id, checked.seeds, add_dataset, now)
     return checked.as_uploaded(dataset, task_ids)
 
 
 async def append_tasks(platform: Platform, org_id: int, dataset_id: int, rows: Rows) -> UploadedDataset:
     dataset = await find_dataset(platform, org_id, dataset_id)
-    context = AgentContext()
-    if dataset.agent_id is not None:
-        # An agent that was deleted meanwhile leaves nothing to check against.
-        context = await agent_context(platform, org_id, dataset.agent_id) or context
-    checked = await check_rows(platform, org_id, rows, context, [])
-    dataset, task_ids = await _store(
+    checked = await check_rows(platform, org_id, rows, await context_of(platform, dataset), [])
+    dataset, task_ids = await store_tasks(
         platform, org_id, checked.seeds, lambda connection: dataset_id, platform.now()
     )
     return checked.as_uploaded(dataset, task_ids)
@@ -222,7 +218,7 @@ async def _seeds_of(platform: Platform, dataset_id: int) -> AsyncIterator[list[S
             return
 
 
-def _name_problems(name: Json) -> list[Problem]:
+def name_problems(name: Json) -> list[Problem]:
     if is_name(name):
         return []
     return [Problem(path="/name", message=f"must be text of 1 to {MAX_NAME} characters")]
@@ -240,6 +236,13 @@ def _agent_id_problems(agent_id: Json) -> list[Problem]:
     if isinstance(agent_id, int) and not isinstance(agent_id, bool) and 0 < agent_id < 2**63:
         return []
     return [Problem(path="/agent_id", message="must be the id of an agent, or left out")]
+
+
+async def context_of(platform: Platform, dataset: Dataset) -> AgentContext:
+    """An agent that was deleted meanwhile leaves nothing to check against."""
+    if dataset.agent_id is None:
+        return AgentContext()
+    return await agent_context(platform, dataset.org_id, dataset.agent_id) or AgentContext()
 
 
 async def agent_context(platform: Platform, org_id: int, agent_id: int) -> AgentContext | None:
@@ -345,7 +348,7 @@ async def _find_same_dataset(
     )
 
 
-async def _store(
+async def store_tasks(
     platform: Platform,
     org_id: int,
     seeds: Sequence[Seed | SeedText],

@@ -48,6 +48,7 @@ from pipelines.server.service.batch_watches import BatchWatches, while_welcome
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.paging import Filter
 from pipelines.storage.lists.summaries import instructions_of_tasks
+from pipelines.storage.runs.annotations import COMMENT, LABEL, annotations_of_runs
 from pipelines.storage.runs.batches import batches_of_org
 from pipelines.storage.runs.runs import runs_of_org
 
@@ -66,6 +67,8 @@ EXPORTED = (
     "unverified",
     "error_class",
     "final_response",
+    "labels",
+    "comments",
 )
 
 
@@ -278,7 +281,25 @@ def _exported(
 ) -> tuple[list[JsonObject], int | None]:
     page = runs_of_org(connection, filters=filters, limit=EXPORT_PAGE, before_id=after, newest_first=False)
     instructions = instructions_of_tasks(connection, (run.task_id for run in page.items))
-    return [run.as_json() | instructions[run.task_id].as_json() for run in page.items], page.last_id
+    written = annotations_of_runs(connection, (run.id for run in page.items))
+    items = [
+        run.as_json()
+        | instructions[run.task_id].as_json()
+        | {"annotations": [each.as_json() for each in written[run.id]]}
+        for run in page.items
+    ]
+    return items, page.last_id
+
+
+def written_cells(annotations: Any) -> JsonObject:
+    """What people wrote on a run, as two cells: its labels, and a line for each comment."""
+    labels = dict.fromkeys(each["text"] for each in annotations if each["kind"] == LABEL)
+    lines = [
+        f"{'' if each['step'] is None else 'step {}, '.format(each['step'])}{each['by']}: {each['text']}"
+        for each in annotations
+        if each["kind"] == COMMENT
+    ]
+    return {"labels": "; ".join(labels), "comments": "\n".join(lines)}
 
 
 async def _as_json(pages: AsyncIterator[list[JsonObject]]) -> AsyncIterator[bytes]:
@@ -296,7 +317,10 @@ async def _as_csv(pages: AsyncIterator[list[JsonObject]]) -> AsyncIterator[str]:
     table.writeheader()
     async for page in pages:
         table.writerows(
-            {name: spreadsheet_cell(text) if isinstance(text, str) else text for name, text in run.items()}
+            {
+                name: spreadsheet_cell(text) if isinstance(text, str) else text
+                for name, text in (run | written_cells(run["annotations"])).items()
+            }
             for run in page
         )
         yield text.getvalue()

@@ -1,4 +1,4 @@
-"""Datasets and tasks: uploads are checked whole and refused whole."""
+"""Datasets: uploads are checked whole and refused whole."""
 
 import os
 from collections.abc import AsyncIterator
@@ -18,7 +18,9 @@ from pipelines.engine.find import find_dataset
 from pipelines.engine.judging.choose_honesty import set_honesty
 from pipelines.engine.models.choose_model import name_models
 from pipelines.engine.platform import Platform
-from pipelines.engine.tasks import correct_oracle, upload_tasks
+from pipelines.engine.tasks import upload_tasks
+from pipelines.engine.tasks.delete_dataset import delete_dataset
+from pipelines.engine.tasks.rename_dataset import rename_dataset
 from pipelines.engine.tasks.upload_tasks import CHECKING_BYTES, CHECKING_S, LargeRows, Rows, SmallFile
 from pipelines.processes.pool import Job, TookTooMuch
 from pipelines.server.api.common import (
@@ -41,12 +43,10 @@ from pipelines.server.api.common import (
     read_json_object,
     unreadable,
 )
-from pipelines.server.api.evals.eval_reviews import reviewer_of
-from pipelines.server.api.schemas import bodies
+from pipelines.server.api.schemas import bodies, task_bodies
 from pipelines.storage.lists.summaries import task_summaries
-from pipelines.storage.tasks import datasets, oracles
-from pipelines.storage.tasks.datasets import Task
-from pipelines.wire.errors import BadRequest, InvalidJsonBody, NotFound
+from pipelines.storage.tasks import datasets
+from pipelines.wire.errors import BadRequest, InvalidJsonBody
 
 router = APIRouter(tags=["datasets"])
 MEBIBYTE = 1024 * 1024
@@ -106,6 +106,20 @@ async def get_dataset(dataset_id: Id, platform: Ours, key: Viewer) -> Response:
     return answer(dataset.as_json())
 
 
+@router.put("/api/datasets/{dataset_id}/name", openapi_extra=json_body(task_bodies.DATASET_NAME))
+async def put_name(dataset_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
+    """Give the dataset another name. Its tasks, their keys and their runs stay as they are."""
+    body = await read_json_object(request)
+    return answer((await rename_dataset(platform, key.org_id, dataset_id, body)).as_json())
+
+
+@router.delete("/api/datasets/{dataset_id}", status_code=204)
+async def remove_dataset(dataset_id: Id, platform: Ours, key: Contributor) -> Response:
+    """Delete the dataset and its tasks. Batches and runs that were made of them stay."""
+    await delete_dataset(platform, key.org_id, dataset_id)
+    return Response(status_code=204)
+
+
 @router.put("/api/datasets/{dataset_id}/models", openapi_extra=json_body(bodies.MODELS))
 async def put_models(dataset_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
     """Name the models that are asked for this dataset's runs, by purpose; `{}` names none."""
@@ -159,60 +173,6 @@ async def export_dataset(
     text = upload_tasks.export_tasks_as_csv(platform, dataset_id)
     name = f'attachment; filename="dataset-{dataset_id}.csv"'
     return StreamingResponse(text, headers={"content-disposition": name}, media_type="text/csv")
-
-
-@router.get("/api/tasks/{task_id}")
-async def get_task(task_id: Id, platform: Ours, key: Viewer) -> Response:
-    """One task with its whole seed."""
-    return answer(await _whole_task(platform, key.org_id, task_id))
-
-
-@router.put("/api/tasks/{task_id}/oracle", openapi_extra=json_body(bodies.ORACLE))
-async def put_oracle(task_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
-    """Correct what decides a task's verdicts: a new version, checked whole. Runs made before keep theirs.
-
-    Fields not given stay, null takes one away. `POST …/judge?oracle=present` judges stored runs by it.
-    """
-    body = await read_json_object(request)
-    named = body.get("by")
-    who = reviewer_of(key, named if isinstance(named, str) else None)
-    done = await correct_oracle.correct_oracle(platform, key.org_id, task_id, who, body)
-    task = await _whole_task(platform, key.org_id, task_id)
-    return answer(task | {"oracle_version": done.version, "warnings": [*done.warnings]})
-
-
-@router.get("/api/tasks/{task_id}/oracles")
-async def list_oracles(task_id: Id, platform: Ours, key: Viewer) -> Response:
-    """Every version of a task's oracle, newest first, with who changed it and why."""
-    items = await correct_oracle.read_oracles(platform, key.org_id, task_id)
-    return answer({"items": items, "next_cursor": None})
-
-
-async def _whole_task(platform: Platform, org_id: int, task_id: int) -> JsonObject:
-    task = await platform.database.read(
-        lambda connection: datasets.task_by_id(connection, org_id=org_id, task_id=task_id)
-    )
-    if task is None:
-        raise NotFound(f"There is no task {task_id}.")
-    seed, version = await platform.database.read(
-        lambda connection: (
-            datasets.whole_odyssey_seed(connection, task),
-            oracles.present_version(connection, task.id),
-        )
-    )
-    return _task_json(task, seed, version)
-
-
-def _task_json(task: Task, seed: JsonObject, oracle_version: int) -> JsonObject:
-    return {
-        "id": task.id,
-        "dataset_id": task.dataset_id,
-        "row_number": task.row_number,
-        "oracle_version": oracle_version,
-        "task_key": task.task_key,
-        "odyssey_seed": seed,
-        "created_at": task.created_at,
-    }
 
 
 @dataclass(kw_only=True, slots=True)

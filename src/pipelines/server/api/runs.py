@@ -17,6 +17,7 @@ from pipelines.engine.reports.summarize_batch import BatchEstimateRequest, estim
 from pipelines.engine.reviews.decide_run import decide_run
 from pipelines.engine.reviews.read_reviews import Caller
 from pipelines.engine.runs import open_run, read_run
+from pipelines.engine.runs.annotate_run import LONGEST_LABEL
 from pipelines.server.api.common import (
     MAX_ID,
     Contributor,
@@ -43,6 +44,7 @@ from pipelines.server.api.evals.eval_reviews import reviewer_of
 from pipelines.server.api.schemas import bodies, review_bodies
 from pipelines.storage.database.paging import Filter
 from pipelines.storage.lists.summaries import run_summaries
+from pipelines.storage.runs.annotations import has_comments_condition, with_label
 from pipelines.wire.names import MODEL_CALL, PROXY_BASE, RunStatus, TraceEventType
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])
@@ -103,6 +105,10 @@ async def list_runs(
     ] = None,
     status: RunStatus | None = None,
     mode: Annotated[str | None, Query(max_length=32)] = None,
+    run_label: Annotated[
+        str | None, Query(max_length=LONGEST_LABEL, description="that people wrote on it")
+    ] = None,
+    has_comments: Annotated[bool | None, Query(description="somebody wrote a comment on it")] = None,
     needs_review: Annotated[bool | None, Query(description="the verdict is a person's to give")] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
@@ -123,6 +129,7 @@ async def list_runs(
         Filter("pending_reason", pending_reason.value if pending_reason is not None else None),
         Filter("status", status.value if status is not None else None),
         Filter("mode", mode),
+        with_label(key.org_id, run_label),
     ]
     page = await read_page(
         platform,
@@ -133,6 +140,7 @@ async def list_runs(
             before_id=before_id,
             needs_review=needs_review,
             has_unverified=has_unverified,
+            where=has_comments_condition(key.org_id, has_comments),
         ),
         limit,
         ("runs", key.org_id),

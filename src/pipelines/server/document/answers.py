@@ -9,6 +9,7 @@ from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.server.document import (
     accounts,
     agents,
+    annotations,
     batches,
     cassettes,
     coding,
@@ -24,13 +25,26 @@ from pipelines.server.document import (
     runs,
     seed_sessions,
     shared,
+    tasks,
     tool_endpoints,
 )
 from pipelines.server.document.derived import components
 from pipelines.server.document.parts import Operation, Page
 
 _ROOMS = (
-    *(agents, datasets, seed_sessions, runs, run_oracles, batches, tool_endpoints, cassettes, coding),
+    *(
+        agents,
+        datasets,
+        tasks,
+        seed_sessions,
+        runs,
+        annotations,
+        run_oracles,
+        batches,
+        tool_endpoints,
+        cassettes,
+        coding,
+    ),
     *(evals, matrices, reviews, models, judges, accounts, proxy, coding_imports),
 )
 OPERATIONS: tuple[Operation, ...] = tuple(operation for room in _ROOMS for operation in room.OPERATIONS)

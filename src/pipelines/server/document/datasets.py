@@ -1,11 +1,9 @@
-"""Datasets and tasks, as they are answered."""
+"""Datasets, as they are answered."""
 
 from pipelines.core.simulation.rules.findings import FindingKind
 from pipelines.core.task_files.read_tasks import COLUMNS
-from pipelines.core.tasks.oracle_axes import ORACLE_AXES
 from pipelines.server.document.derived import properties_of
 from pipelines.server.document.parts import (
-    ANY,
     ID,
     MOMENT,
     OBJECT,
@@ -28,17 +26,12 @@ from pipelines.storage.agents.authored_rules import AuthoredRule
 from pipelines.storage.tasks.datasets import Dataset
 
 _DATASET = properties_of(Dataset)
-_TASK = {
+TASK = {
     "id": ID,
     "dataset_id": ID,
     "row_number": told(WHOLE, "1 is the first"),
     "task_key": told(or_null(TEXT), "what it is known by over uploads; null while it is worked out"),
     "created_at": MOMENT,
-}
-_WHOLE_TASK = {
-    **_TASK,
-    "odyssey_seed": told(OBJECT, "by its axis names"),
-    "oracle_version": told(WHOLE, "1 until its oracle is corrected"),
 }
 _RULES = told(listed(OBJECT), "typed, in the forms of reference/behavior.md")
 _CALLS = told(listed(OBJECT), "calls: `tool`, `arguments`, `now`, `record`, `before`, `status`, `body`")
@@ -114,21 +107,6 @@ SCHEMAS: Schemas = {
             "reused": told(YES_NO, "it was there already, and nothing was stored"),
         },
     ),
-    "Task": record("A task with its whole seed.", _WHOLE_TASK),
-    "CorrectedTask": record(
-        "A task whose oracle was corrected.", {**_WHOLE_TASK, "warnings": listed(ref("Problem"))}
-    ),
-    "OracleVersion": record(
-        "What counted as right, and who changed it why.",
-        {
-            "version": WHOLE,
-            "by": told(or_null(TEXT), "null of the first"),
-            "note": TEXT,
-            "created_at": MOMENT,
-            **{axis: told(ANY, "as in the seed; null where there is none") for axis in ORACLE_AXES},
-        },
-    ),
-    "OraclePage": page_of("OracleVersion", "the versions of an oracle, newest first"),
     "ReadSentence": record("How a sentence of a behaviour text is read.", _SENTENCE, {"examples": _EXAMPLES}),
     "RuleFinding": record("What is wrong with rules themselves.", _FINDING),
     "SentenceList": record(
@@ -148,7 +126,7 @@ SCHEMAS: Schemas = {
     "AuthoredRulePage": page_of("AuthoredRule", "proposed and decided rules"),
     "TaskSummary": record(
         "A task in a list.",
-        {**_TASK, "user_instruction": told(TEXT, "its first 500 characters"), "tags": listed(TEXT)},
+        {**TASK, "user_instruction": told(TEXT, "its first 500 characters"), "tags": listed(TEXT)},
     ),
     "TaskPage": page_of("TaskSummary", "tasks"),
     "DatasetExport": record(
@@ -169,6 +147,8 @@ OPERATIONS = (
     Operation("create_dataset", "POST", "/api/datasets", {201: "Upload", 200: "Upload"}),
     Operation("list_datasets", "GET", "/api/datasets", {200: "DatasetPage"}),
     Operation("get_dataset", "GET", "/api/datasets/{dataset_id}", {200: Dataset}),
+    Operation("delete_dataset", "DELETE", "/api/datasets/{dataset_id}", {204: None}),
+    Operation("rename_dataset", "PUT", "/api/datasets/{dataset_id}/name", {200: Dataset}),
     Operation("list_tasks", "GET", "/api/datasets/{dataset_id}/tasks", {200: "TaskPage"}),
     Operation("append_tasks", "POST", "/api/datasets/{dataset_id}/tasks", {201: "Upload"}),
     Operation("export_dataset", "GET", "/api/datasets/{dataset_id}/export", {200: _EXPORT}),
@@ -187,8 +167,5 @@ OPERATIONS = (
     Operation(
         "reject_rule", "POST", "/api/datasets/{dataset_id}/rules/{rule_id}/reject", {200: AuthoredRule}
     ),
-    Operation("get_task", "GET", "/api/tasks/{task_id}", {200: "Task"}),
     Operation("set_dataset_honesty", "PUT", "/api/datasets/{dataset_id}/honesty", {200: Dataset}),
-    Operation("correct_oracle", "PUT", "/api/tasks/{task_id}/oracle", {200: "CorrectedTask"}),
-    Operation("list_oracles", "GET", "/api/tasks/{task_id}/oracles", {200: "OraclePage"}),
 )

@@ -50,26 +50,42 @@ _ASKED = {
     "user_instruction": told(or_null(TEXT), "its first 500 characters; null where the task is gone"),
     "task_key": told(or_null(TEXT), "what its task is known by over uploads"),
 }
+_WRITTEN = {
+    "labels": told(listed(TEXT), "of the run and of its steps"),
+    "comments": told(WHOLE, "how many people wrote on it"),
+}
 RUN = properties_of(ListedRun)
 _SHORT = {name: RUN[name] for name in RUN if name not in _NOT_LISTED}
 _GIVEN = {
     name: RUN[name] for name in ("verdict", "failure_mode", "pending_reason", "judgement", "judge_error")
 }
 SCHEMAS: Schemas = {
-    "RunSummary": record("A run in a list; its response is cut at 500 characters.", {**_SHORT, **_ASKED}),
+    "RunSummary": record(
+        "A run in a list; its response is cut at 500 characters.",
+        {
+            **_SHORT,
+            **_ASKED,
+            **_WRITTEN,
+        },
+    ),
     "RunPage": page_of("RunSummary", "runs"),
     "WholeRun": record(
         "A run with the seed it was given and the counts of its calls.",
         {
             **RUN,
             **_ASKED,
+            **_WRITTEN,
             "odyssey_seed": told(OBJECT, "by its axis names"),
             "counts": ref("CallCounts"),
             "review": told(or_null(ref("Review")), "what people made of it"),
+            "annotations": told(listed(ref("Annotation")), "comments and labels"),
             "costs": ref("Costs"),
         },
     ),
-    "ExportedRun": record("A run, with what was asked.", {**RUN, **_ASKED}),
+    "ExportedRun": record(
+        "A run, with what was asked.",
+        {**RUN, **_ASKED, "annotations": told(listed(ref("Annotation")), "comments and labels")},
+    ),
     "RunDecision": record(
         "The machine's verdict and a person's.",
         {

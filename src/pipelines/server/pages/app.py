@@ -15,7 +15,15 @@ from pipelines.server.pages.batches import batch_judges, batches, compare_batche
 from pipelines.server.pages.evals import compare_matrices, eval_matrix, eval_scenarios, evals
 from pipelines.server.pages.page import bare_page, page
 from pipelines.server.pages.reviews import review, review_item
-from pipelines.server.pages.runs import accept_run, coding_run, compare_runs, run_csv, runs, trace
+from pipelines.server.pages.runs import (
+    accept_run,
+    annotations,
+    coding_run,
+    compare_runs,
+    run_csv,
+    runs,
+    trace,
+)
 from pipelines.server.pages.settings import (
     cassette,
     models,
@@ -24,7 +32,15 @@ from pipelines.server.pages.settings import (
     settings_live,
     settings_server,
 )
-from pipelines.server.pages.tasks import dataset_rules, datasets, new_dataset, tasks
+from pipelines.server.pages.tasks import (
+    dataset_actions,
+    dataset_rules,
+    datasets,
+    new_dataset,
+    oracle_form,
+    task_form,
+    tasks,
+)
 from pipelines.server.pages.visitor import SignInNeeded, Visitor
 from pipelines.server.pages.worlds import new_world, world_forms, worlds
 from pipelines.wire.errors import InternalError, OdysseyError
@@ -40,7 +56,7 @@ def _first_part(path: str) -> str:
 MODULES = (
     *(home, sign_in, oidc_sign_in, style, search),
     *(agents, agent, agent_tools, plan_proposals),
-    *(new_dataset, datasets, dataset_rules, tasks, coding),
+    *(new_dataset, datasets, dataset_actions, dataset_rules, tasks, task_form, oracle_form, coding),
     *(new_world, worlds, world_forms),
     *(
         models,
@@ -49,6 +65,7 @@ MODULES = (
         saved_views,
         trace,
         accept_run,
+        annotations,
         coding_run,
         new_batch,
         batches,

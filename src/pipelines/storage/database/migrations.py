@@ -1116,6 +1116,38 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         ALTER TABLE credentials ADD COLUMN hosts TEXT NOT NULL DEFAULT '["*"]';
         """,
     ),
+    (
+        "0034_removed_tasks",
+        """
+        -- A task that somebody removed, or replaced by an edited one, stays for the runs that were made of
+        -- it. Its key is free for another task of the dataset.
+        ALTER TABLE tasks ADD COLUMN removed_at TEXT;
+        DROP INDEX tasks_by_key;
+        CREATE UNIQUE INDEX tasks_by_key ON tasks (dataset_id, task_key) WHERE removed_at IS NULL;
+        ALTER TABLE datasets ADD COLUMN deleted_at TEXT;
+        """,
+    ),
+    (
+        "0035_annotations",
+        """
+        -- What people write on runs: comments, and labels to find runs by. `step` is the sequence of a trace
+        -- row; 0 means the whole run, since NULL is never equal to itself in a unique index.
+        CREATE TABLE run_annotations (
+            id INTEGER PRIMARY KEY,
+            org_id INTEGER NOT NULL REFERENCES orgs (id),
+            run_id INTEGER NOT NULL REFERENCES runs (id),
+            step INTEGER NOT NULL,
+            kind TEXT NOT NULL,
+            text TEXT NOT NULL,
+            written_by TEXT NOT NULL,
+            created_at TEXT NOT NULL
+        );
+        CREATE INDEX annotations_of_run ON run_annotations (run_id, id);
+        CREATE UNIQUE INDEX runs_by_label ON run_annotations (org_id, text, run_id, step)
+            WHERE kind = 'label';
+        CREATE INDEX runs_with_comments ON run_annotations (org_id, run_id) WHERE kind = 'comment';
+        """,
+    ),
 )
 
 

@@ -19,6 +19,11 @@ class Filter(NamedTuple):
     column: str
     value: Any
     operator: str = "="
+    end: str = ""  # behind the value
+
+    @property
+    def condition(self) -> str:
+        return f"{self.column} {self.operator} ?{self.end}"
 
 
 def page_of(
@@ -39,7 +44,7 @@ def page_of(
     parts = [part for part in filters if part.value is not None]
     conditions = [
         *([where] if where is not None else []),
-        *(f"{part.column} {part.operator} ?" for part in parts),
+        *(part.condition for part in parts),
     ]
     values = [part.value for part in parts]
     if before_id is not None:

@@ -180,6 +180,7 @@ def ran_before(connection: Connection, *, org_id: int, agent_id: int, most: int)
 def tags_of_tasks(connection: Connection, *, dataset_id: int, most: int) -> list[tuple[int, list[str]]]:
     """Ids and tags in the author's order."""
     rows = connection.execute(
-        "SELECT id, tags FROM tasks WHERE dataset_id = ? ORDER BY id LIMIT ?", (dataset_id, most)
+        "SELECT id, tags FROM tasks WHERE dataset_id = ? AND removed_at IS NULL ORDER BY id LIMIT ?",
+        (dataset_id, most),
     )
     return [(row[0], loads_own(row[1]) if row[1] is not None else []) for row in rows]  # type: ignore[misc]

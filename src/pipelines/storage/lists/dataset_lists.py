@@ -69,6 +69,9 @@ class BatchLine(NamedTuple):
     build: Build | None
 
 
+_OF_DATASET = ("t.dataset_id = ?", "t.removed_at IS NULL")
+
+
 def dataset_lines(
     connection: Connection,
     org_id: int,
@@ -79,7 +82,7 @@ def dataset_lines(
     before_id: int | None,
 ) -> Page[DatasetLine]:
     """Newest first."""
-    conditions, values = ["d.org_id = ?", "d.kind = 'tasks'"], [org_id]
+    conditions, values = ["d.org_id = ?", "d.kind = 'tasks'", "d.deleted_at IS NULL"], [org_id]
     for condition, value in (
         ("LOWER(d.name) LIKE ? ESCAPE '!'", _holding(words.lower()) if words else None),
         ("d.agent_id = ?", agent_id),
@@ -90,7 +93,7 @@ def dataset_lines(
             values.append(value)  # type: ignore[arg-type]
     rows = connection.execute(
         "SELECT d.id, d.name, d.agent_id, a.name AS agent_name, d.created_at,"
-        " (SELECT COUNT(*) FROM tasks t WHERE t.dataset_id = d.id) AS task_count"
+        " (SELECT COUNT(*) FROM tasks t WHERE t.dataset_id = d.id AND t.removed_at IS NULL) AS task_count"
         " FROM datasets d LEFT JOIN agents a ON a.id = d.agent_id"
         f" WHERE {' AND '.join(conditions)} ORDER BY d.id DESC LIMIT ?",
         (*values, limit + 1),
@@ -105,7 +108,7 @@ def axes_of_datasets(connection: Connection, dataset_ids: Sequence[int]) -> dict
     for row in connection.execute(
         f"SELECT t.dataset_id, t.world_hash, SUBSTR(x.body, 1, {LOOKED_AT_CHARACTERS}) AS head"
         " FROM tasks t JOIN texts x ON x.hash = t.seed_hash AND x.number = 0"
-        f" WHERE t.dataset_id IN {in_list(dataset_ids)} AND t.row_number <= ?",
+        f" WHERE t.dataset_id IN {in_list(dataset_ids)} AND t.removed_at IS NULL AND t.row_number <= ?",
         (*dataset_ids, TASKS_LOOKED_AT),
     ):
         found[row["dataset_id"]] |= head_in(row["head"], has_world=row["world_hash"] is not None).axes
@@ -157,7 +160,7 @@ def task_lines(
             "SELECT t.id, t.row_number, t.task_key, t.tags, t.world_hash, t.seed_hash,"
             f" SUBSTR(x.body, 1, {LOOKED_AT_CHARACTERS}) AS head"
             " FROM tasks t JOIN texts x ON x.hash = t.seed_hash AND x.number = 0"
-            f" WHERE {' AND '.join(['t.dataset_id = ?', 't.id > ?', *conditions])} ORDER BY t.id LIMIT ?",
+            f" WHERE {' AND '.join([*_OF_DATASET, 't.id > ?', *conditions])} ORDER BY t.id LIMIT ?",
             (dataset_id, last_id, *values, at_once),
         ).fetchall()
         for row in rows:
@@ -173,7 +176,8 @@ def task_lines(
 
 def tags_of_dataset(connection: Connection, dataset_id: int) -> list[str]:
     rows = connection.execute(
-        "SELECT DISTINCT tags FROM tasks WHERE dataset_id = ? AND tags IS NOT NULL LIMIT ?",
+        "SELECT DISTINCT tags FROM tasks WHERE dataset_id = ? AND removed_at IS NULL AND tags IS NOT NULL"
+        " LIMIT ?",
         (dataset_id, TAGS_LOOKED_AT),
     )
     found = {str(tag) for row in rows for tag in _tags(row[0])}

@@ -43,16 +43,17 @@ _NUMBERED = {
     "batch": "SELECT b.id, a.name, b.created_at FROM batches b JOIN agents a ON a.id = b.agent_id"
     " WHERE b.org_id = ? AND b.id = ? AND b.status NOT IN ('opening', 'discarded')",
     "agent": "SELECT id, name, updated_at FROM agents WHERE org_id = ? AND id = ? AND deleted_at IS NULL",
-    "dataset": "SELECT id, name, created_at FROM datasets WHERE org_id = ? AND id = ? AND kind = 'tasks'",
+    "dataset": "SELECT id, name, created_at FROM datasets WHERE org_id = ? AND id = ? AND kind = 'tasks'"
+    " AND deleted_at IS NULL",
     "world": "SELECT id, name, updated_at FROM seed_sessions WHERE org_id = ? AND id = ?",
     "task": "SELECT t.id, d.name, t.created_at FROM tasks t JOIN datasets d ON d.id = t.dataset_id"
-    " AND d.kind = 'tasks' WHERE t.org_id = ? AND t.id = ?",
+    " AND d.kind = 'tasks' WHERE t.org_id = ? AND t.id = ? AND t.removed_at IS NULL",
 }
 _NAMED = {
     "agent": "SELECT id, name, updated_at FROM agents WHERE org_id = ? AND deleted_at IS NULL"
     " AND LOWER(name) LIKE ? ORDER BY id DESC LIMIT ?",
     "dataset": "SELECT id, name, created_at FROM datasets WHERE org_id = ? AND kind = 'tasks'"
-    " AND LOWER(name) LIKE ? ORDER BY id DESC LIMIT ?",
+    " AND deleted_at IS NULL AND LOWER(name) LIKE ? ORDER BY id DESC LIMIT ?",
     "world": "SELECT id, name, updated_at FROM seed_sessions WHERE org_id = ?"
     " AND LOWER(name) LIKE ? ORDER BY id DESC LIMIT ?",
     "scenario": "SELECT scenario_id, name, updated_at FROM eval_scenarios WHERE org_id = ?"

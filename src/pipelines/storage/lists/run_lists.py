@@ -14,6 +14,7 @@ from pipelines.storage.database.connection import Connection, in_list
 from pipelines.storage.database.paging import Filter, page_of
 from pipelines.storage.lists.builds import builds_of_runs
 from pipelines.storage.lists.summaries import instructions_of_tasks, run_summaries
+from pipelines.storage.runs.annotations import has_comments_condition, with_label
 from pipelines.storage.runs.runs import IN_SIGHT, judged_conditions
 
 MOST_COUNTED = 10_000  # runs that a count looks at, the newest first
@@ -55,6 +56,8 @@ class RunFilter:
     error_class: str | None = None
     needs_review: bool | None = None
     has_unverified: bool | None = None
+    run_label: str | None = None  # that people wrote on it
+    has_comments: bool | None = None
     words: str = ""  # of what the user asked, in any case and anywhere in it
     agent_version: int | None = None
     label: str | None = None  # of the batch: as a person names its build, or as the agent reported it
@@ -76,12 +79,14 @@ class RunFilter:
             Filter("created_at", self.since, ">="),
             Filter("created_at", self.until, "<"),
             Filter(_BUILD, self.label),
+            with_label(self.org_id, self.run_label),
             Filter(_TAGS, _holding(self.tag) if self.tag is not None else None, "LIKE"),
         ]
 
     def by_judgement(self) -> tuple[str, ...]:
         """Conditions on what was made of them."""
-        return judged_conditions(needs_review=self.needs_review, has_unverified=self.has_unverified)
+        judged = judged_conditions(needs_review=self.needs_review, has_unverified=self.has_unverified)
+        return (*judged, *has_comments_condition(self.org_id, self.has_comments))
 
 
 class RunPage(NamedTuple):
@@ -123,8 +128,7 @@ def run_page(connection: Connection, wanted: RunFilter, *, limit: int, before_id
         limit=limit,
         before_id=before_id if wanted.order not in ORDERS else None,
         newest_first=wanted.order != OLDEST,
-        needs_review=wanted.needs_review,
-        has_unverified=wanted.has_unverified,
+        where=wanted.by_judgement(),
         only=ids,
     )
     found = {int(str(run["id"])): run for run in page.items}
@@ -154,7 +158,7 @@ def run_page(connection: Connection, wanted: RunFilter, *, limit: int, before_id
 def sorted_runs(connection: Connection, wanted: RunFilter, *, limit: int, skipped: int) -> list[int]:
     """Ids in the wanted order. Of very many runs only the newest are sorted; of a batch, all."""
     filters = [part for part in wanted.by_row() if part.value is not None]
-    matches = [IN_SIGHT, *(f"{part.column} {part.operator} ?" for part in filters), *wanted.by_judgement()]
+    matches = [IN_SIGHT, *(part.condition for part in filters), *wanted.by_judgement()]
     inner, values = _runs_to_sort(wanted, filters)
     rows = connection.execute(
         f"SELECT newest.id FROM ({inner}) AS newest{_FIGURES if wanted.order in _BY_FIGURE else ''}"
@@ -208,7 +212,7 @@ def count_runs(connection: Connection, wanted: RunFilter) -> RunCount:
     found = [part for part in wanted.by_index() if part.value is not None]
     filters = [part for part in wanted.by_row() if part.value is not None]
     judged = wanted.by_judgement()
-    matches = " AND ".join((IN_SIGHT, *(f"{part.column} {part.operator} ?" for part in filters), *judged))
+    matches = " AND ".join((IN_SIGHT, *(part.condition for part in filters), *judged))
     read = ["id", "batch_id", "task_id", *_own_columns(filters), *(_JUDGED_COLUMNS if judged else [])]
     row = connection.execute(
         f"SELECT COUNT(*), SUM(CASE WHEN {matches} THEN 1 ELSE 0 END) FROM"

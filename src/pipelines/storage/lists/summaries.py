@@ -11,6 +11,7 @@ from pipelines.core.tasks.seed_head import HEAD_CHARACTERS, instruction_in
 from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.storage.database.connection import Connection, Row, in_list, some_of
 from pipelines.storage.database.paging import Filter, Page, holding, page_of
+from pipelines.storage.runs.annotations import annotations_of_runs, in_short
 from pipelines.storage.runs.runs import IN_SIGHT, judged_conditions
 
 LONGEST_SHOWN = 500  # characters of a text in a list
@@ -46,10 +47,11 @@ def run_summaries(
     before_id: int | None,
     needs_review: bool | None = None,
     has_unverified: bool | None = None,
+    where: Sequence[str] = (),
     only: Sequence[int] | None = None,
     newest_first: bool = True,
 ) -> Page[JsonObject]:
-    """By their age; with `only`, of those with these ids."""
+    """By their age; `where` are conditions of our own code; with `only`, of those with these ids."""
     chosen = () if only is None else (f"id IN ({', '.join(map(str, only)) or 'NULL'})",)
     judged = judged_conditions(needs_review=needs_review, has_unverified=has_unverified)
     rows = page_of(
@@ -59,11 +61,10 @@ def run_summaries(
         limit=limit,
         before_id=before_id,
         newest_first=newest_first,
-        where=" AND ".join((IN_SIGHT, *judged, *chosen)),
+        where=" AND ".join((IN_SIGHT, *judged, *where, *chosen)),
         columns=", ".join(f"{column} AS {name}" for name, column in _RUN_COLUMNS.items()),
     )
-    instructions = instructions_of_tasks(connection, (row["task_id"] for row in rows.items))
-    return Page([_run(row) | instructions[row["task_id"]].as_json() for row in rows.items], rows.last_id)
+    return Page(_listed_runs(connection, rows.items), rows.last_id)
 
 
 def summaries_by_id(connection: Connection, run_ids: Sequence[int]) -> dict[int, JsonObject]:
@@ -72,8 +73,15 @@ def summaries_by_id(connection: Connection, run_ids: Sequence[int]) -> dict[int,
     rows = connection.execute(
         f"SELECT {columns} FROM runs WHERE id IN {in_list(run_ids)}", run_ids
     ).fetchall()
+    listed = _listed_runs(connection, rows)
+    return {row["id"]: run for row, run in zip(rows, listed, strict=True)}
+
+
+def _listed_runs(connection: Connection, rows: Sequence[Row]) -> list[JsonObject]:
+    """Each with what its task asks and what people wrote on it, in short."""
     instructions = instructions_of_tasks(connection, (row["task_id"] for row in rows))
-    return {row["id"]: _run(row) | instructions[row["task_id"]].as_json() for row in rows}
+    written = annotations_of_runs(connection, (row["id"] for row in rows))
+    return [_run(row) | instructions[row["task_id"]].as_json() | in_short(written[row["id"]]) for row in rows]
 
 
 class AskedOfTask(NamedTuple):
@@ -156,7 +164,8 @@ def task_summaries(
         connection,
         "(SELECT t.id, t.dataset_id, t.row_number, t.task_key, t.tags, t.created_at,"
         f" SUBSTR(x.body, 1, {HEAD_CHARACTERS}) AS head"
-        " FROM tasks t JOIN texts x ON x.hash = t.seed_hash AND x.number = 0) AS headed",
+        " FROM tasks t JOIN texts x ON x.hash = t.seed_hash AND x.number = 0"
+        " WHERE t.removed_at IS NULL) AS headed",
         filters=[Filter("dataset_id", dataset_id)],
         limit=limit,
         before_id=after_id,

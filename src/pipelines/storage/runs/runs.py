@@ -18,7 +18,7 @@ from pipelines.core.verdict.verdict import (
 )
 from pipelines.storage.database.connection import Connection, in_list, insert, insert_values
 from pipelines.storage.database.paging import Filter, Page
-from pipelines.storage.database.records import Mapper, json_text
+from pipelines.storage.database.records import Mapper, first_column, json_text
 from pipelines.storage.runs.passthrough import PassthroughMode
 from pipelines.storage.runs.run_figures import store_figures, store_reason
 from pipelines.storage.tasks.datasets import TaskToRun
@@ -361,6 +361,17 @@ _SET_JUDGED = ", ".join(f"{column} = ?" for column in (*_JUDGED, *_TOLD_IN_JUDGE
 
 def _judged(ending: Ending) -> tuple[str | None, ...]:
     return ending.verdict, ending.failure_mode, json_text(ending.judgement), ending.judge_error
+
+
+def ended_runs_of_task(connection: Connection, *, task_id: int, before_id: int | None = None) -> list[int]:
+    """Newest first."""
+    place, values = ("", (task_id,)) if before_id is None else (" AND id < ?", (task_id, before_id))
+    return first_column(
+        connection,
+        f"SELECT id FROM runs WHERE task_id = ?{place} AND status IN ('completed', 'failed')"
+        f" AND {IN_SIGHT} ORDER BY id DESC",
+        values,
+    )
 
 
 def past_verdicts(connection: Connection, run_id: int) -> list[JsonObject]:

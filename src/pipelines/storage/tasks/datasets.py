@@ -46,6 +46,7 @@ class Task(WithSeed):
     seed_hash: str
     task_key: str | None  # what it is known by over uploads; None until one of an older release has it
     created_at: str
+    removed_at: str | None = None  # from its dataset; what was run of it stays
 
 
 class TaskToRun(NamedTuple):
@@ -78,9 +79,11 @@ class WrittenSeed(NamedTuple):
     texts: tuple[Text, ...]  # what the task refers to
 
 
+#: Of a task: nobody has removed it.
+IN_DATASET = "removed_at IS NULL"
 _DATASETS = (
-    "(SELECT d.*, (SELECT COUNT(*) FROM tasks t WHERE t.dataset_id = d.id) AS task_count FROM datasets d"
-    " WHERE d.kind = 'tasks') AS counted"
+    "(SELECT d.*, (SELECT COUNT(*) FROM tasks t WHERE t.dataset_id = d.id AND t.removed_at IS NULL)"
+    " AS task_count FROM datasets d WHERE d.kind = 'tasks' AND d.deleted_at IS NULL) AS counted"
 )
 
 
@@ -171,7 +174,7 @@ def add_tasks(
 
 def task_ids_of(connection: Connection, dataset_id: int) -> list[int]:
     """In the author's order."""
-    statement = "SELECT id FROM tasks WHERE dataset_id = ? ORDER BY row_number"
+    statement = f"SELECT id FROM tasks WHERE dataset_id = ? AND {IN_DATASET} ORDER BY row_number"
     return first_column(connection, statement, (dataset_id,))
 
 
@@ -189,6 +192,41 @@ def world_text(connection: Connection, name: str | None) -> str:
 def world_size(connection: Connection, name: str | None) -> int:
     """Of its text; 0 for none."""
     return text_size(connection, name) if name is not None else 0
+
+
+def remove_task(connection: Connection, *, org_id: int, task_id: int, now: str) -> bool:
+    """From its dataset, which waits for another name of its content; False when it was removed before."""
+    removed = connection.execute(
+        f"UPDATE tasks SET removed_at = ? WHERE id = ? AND org_id = ? AND {IN_DATASET}",
+        (now, task_id, org_id),
+    )
+    connection.execute(
+        "UPDATE datasets SET content_hash = NULL WHERE id = (SELECT dataset_id FROM tasks WHERE id = ?)",
+        (task_id,),
+    )
+    return removed.rowcount == 1
+
+
+def is_changeable(connection: Connection, *, org_id: int, task_id: int) -> bool:
+    """Whether a task is in a dataset that somebody uploaded: it belongs to no matrix, and was not removed."""
+    row = connection.execute(
+        "SELECT 1 FROM tasks t JOIN datasets d ON d.id = t.dataset_id AND d.kind = 'tasks'"
+        " WHERE t.id = ? AND t.org_id = ? AND t.removed_at IS NULL",
+        (task_id, org_id),
+    ).fetchone()
+    return row is not None
+
+
+def rename_dataset(connection: Connection, *, dataset_id: int, name: str) -> None:
+    connection.execute("UPDATE datasets SET name = ? WHERE id = ?", (name, dataset_id))
+
+
+def delete_dataset(connection: Connection, *, dataset_id: int, now: str) -> None:
+    """With its tasks. What was run of them keeps its name and theirs."""
+    connection.execute("UPDATE datasets SET deleted_at = ? WHERE id = ?", (now, dataset_id))
+    connection.execute(
+        f"UPDATE tasks SET removed_at = ? WHERE dataset_id = ? AND {IN_DATASET}", (now, dataset_id)
+    )
 
 
 def dataset_by_id(connection: Connection, *, org_id: int, dataset_id: int) -> Dataset | None:
@@ -257,9 +295,12 @@ def tasks_to_run(
     return Page([_task_to_run(connection, row) for row in rows.items], rows.last_id)
 
 
-def tasks_to_run_by_id(connection: Connection, *, org_id: int, task_ids: Sequence[int]) -> list[TaskToRun]:
-    """In the order of their ids, without those that are not there."""
-    condition = f"org_id = ? AND id IN {in_list(task_ids)}"
+def tasks_to_run_by_id(
+    connection: Connection, *, org_id: int, task_ids: Sequence[int], or_removed: bool = False
+) -> list[TaskToRun]:
+    """In the order of their ids, without those that are not there; with `or_removed` those that were removed
+    from their dataset, too."""
+    condition = f"org_id = ? AND id IN {in_list(task_ids)}" + ("" if or_removed else f" AND {IN_DATASET}")
     rows = connection.execute(
         f"SELECT {_TO_RUN.columns} FROM tasks WHERE {condition} ORDER BY id", (org_id, *task_ids)
     )
@@ -288,6 +329,7 @@ def _page_of_dataset(
         limit=limit,
         before_id=after_id,
         newest_first=False,
+        where=IN_DATASET,
         columns=columns,
     )
 

@@ -24,7 +24,7 @@ def ruled_tasks(connection: Connection, *, org_id: int, agent_id: int) -> list[R
         "SELECT t.id, t.seed_hash FROM"
         " (SELECT tasks.id, tasks.seed_hash FROM tasks JOIN datasets ON datasets.id = tasks.dataset_id"
         " WHERE datasets.org_id = ? AND datasets.agent_id = ? AND datasets.kind = 'tasks'"
-        " ORDER BY tasks.id DESC LIMIT ?) AS t"
+        " AND tasks.removed_at IS NULL ORDER BY tasks.id DESC LIMIT ?) AS t"
         " WHERE EXISTS (SELECT 1 FROM texts WHERE texts.hash = t.seed_hash AND texts.body LIKE ?)"
         " ORDER BY t.id LIMIT ?",
         (org_id, agent_id, LOOKED_AT, f'%"{RULES}":[%', MOST_TASKS),

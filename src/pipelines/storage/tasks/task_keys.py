@@ -55,7 +55,8 @@ def keys_taken(connection: Connection, dataset_id: int, keys: Iterable[str]) -> 
     found: dict[str, int] = {}
     for some in some_of(sorted(set(keys)), SLICE_ROWS):
         rows = connection.execute(
-            f"SELECT task_key, row_number FROM tasks WHERE dataset_id = ? AND task_key IN {in_list(some)}",
+            "SELECT task_key, row_number FROM tasks WHERE dataset_id = ? AND removed_at IS NULL"
+            f" AND task_key IN {in_list(some)}",
             (dataset_id, *some),
         )
         found |= {row[0]: row[1] for row in rows}
@@ -79,7 +80,7 @@ def same_dataset(
     """The newest one with this content, name and agent."""
     row = connection.execute(
         "SELECT MAX(id) FROM datasets WHERE org_id = ? AND content_hash = ? AND name = ?"
-        " AND COALESCE(agent_id, 0) = ? AND kind = 'tasks'",
+        " AND COALESCE(agent_id, 0) = ? AND kind = 'tasks' AND deleted_at IS NULL",
         (org_id, content_hash, name, agent_id or 0),
     ).fetchone()
     return row[0] if row is not None else None
@@ -132,7 +133,7 @@ def content_of(connection: Connection, dataset_id: int) -> Content:
     """Of a dataset whose tasks all have keys."""
     rows = connection.execute(
         "SELECT row_number, seed_hash, world_hash FROM tasks WHERE dataset_id = ?"
-        " AND task_key IS NOT NULL ORDER BY row_number",
+        " AND task_key IS NOT NULL AND removed_at IS NULL ORDER BY row_number",
         (dataset_id,),
     ).fetchall()
     folded = fold_content(None, ((row[1], row[2]) for row in rows))
@@ -143,7 +144,8 @@ def finish_naming(connection: Connection, *, dataset_id: int, content: Content) 
     """Unless something was added meanwhile."""
     done = connection.execute(
         "UPDATE datasets SET content_hash = ? WHERE id = ? AND content_hash IS NULL"
-        " AND COALESCE((SELECT MAX(row_number) FROM tasks WHERE dataset_id = ?), 0) = ?",
+        " AND COALESCE((SELECT MAX(row_number) FROM tasks WHERE dataset_id = ? AND removed_at IS NULL), 0)"
+        " = ?",
         (content.hash, dataset_id, dataset_id, content.last_row),
     )
     return done.rowcount == 1
@@ -152,7 +154,8 @@ def finish_naming(connection: Connection, *, dataset_id: int, content: Content) 
 def _counted(connection: Connection, dataset_id: int, contents: Iterable[str]) -> dict[str, int]:
     """How many tasks of the dataset have which content: one look through all of them."""
     rows = connection.execute(
-        "SELECT content_hash, COUNT(*) FROM tasks WHERE dataset_id = ? GROUP BY 1", (dataset_id,)
+        "SELECT content_hash, COUNT(*) FROM tasks WHERE dataset_id = ? AND removed_at IS NULL GROUP BY 1",
+        (dataset_id,),
     )
     names = set(contents)
     return {row[0]: row[1] for row in rows if row[0] in names}

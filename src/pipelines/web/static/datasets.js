@@ -17,7 +17,8 @@
 
   // What was said of the columns of the file before it is not true of the next.
   const forget = () => {
-    for (const field of checked.querySelectorAll("input[type=hidden], select[name=rename]")) field.remove();
+    for (const field of checked.querySelectorAll("input[type=hidden], select[name=rename], [name^='cell:']")) field.remove();
+    form.querySelector("input[name=text_name]")?.remove();
     for (const box of checked.querySelectorAll("input[name=axis]:not(:disabled)")) box.checked = false;
   };
   const failed = form.querySelector("[data-failed]");

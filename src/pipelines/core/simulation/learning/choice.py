@@ -90,8 +90,6 @@ def _searched(
     answers = answers_of_plan(plan)
     explained = {at for at, one in enumerate(examples) if answers(one)}
     folds = _folds(examples, options.folds if len(examples) > SMALL else max(options.folds, MANY_FOLDS))
-    if len(folds) < 2:
-        return _candidate("searched", len(explained), len(examples), len(explained), plan), explained
     right = 0
     for fold in folds:
         rest = [one for at, one in enumerate(examples) if at not in fold]
@@ -113,13 +111,15 @@ def plan_from(examples: Sequence[Example], is_over: Callable[[], bool]) -> Json:
 
 
 def _folds(examples: Sequence[Example], most: int) -> list[set[int]]:
-    """Whole tasks stay together: what a call saw, the next one often sees, too."""
-    tasks = list(dict.fromkeys(one.task for one in examples))
-    count = min(most, len(tasks)) if len(tasks) > 1 else 1
-    if count == 1:
+    """Whole tasks stay together, if there are several: what a call saw, the next one often sees, too. Of one
+    call nothing is left to learn from: no plan is right about a call that it has not seen."""
+    are_several = len({one.task for one in examples}) > 1
+    groups = [one.task if are_several else str(at) for at, one in enumerate(examples)]
+    number = {group: at for at, group in enumerate(dict.fromkeys(groups))}
+    count = min(most, len(number))
+    if count < 2:
         return []
-    number = {task: at % count for at, task in enumerate(tasks)}
-    return [{at for at, one in enumerate(examples) if number[one.task] == fold} for fold in range(count)]
+    return [{at for at, group in enumerate(groups) if number[group] % count == fold} for fold in range(count)]
 
 
 def _reason(best: Candidate, candidates: Sequence[Candidate]) -> str:

@@ -32,16 +32,17 @@ from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts
 from pipelines.storage.agents.agents import published_agents
 from pipelines.storage.agents.cassettes import cassette_names
 from pipelines.storage.database.connection import Connection
-from pipelines.storage.tasks.datasets import datasets_of_org
+from pipelines.storage.lists.summaries import AskedOfTask, instructions_of_tasks
+from pipelines.storage.tasks.datasets import datasets_of_org, is_changeable
 from pipelines.wire.errors import NotFound, OdysseyError
 
 router = APIRouter()
 FIELDS = (
-    *("agent_id", "dataset_id", "tag", "repeats", "concurrency", "fault_seed"),
+    *("agent_id", "dataset_id", "task_id", "tag", "repeats", "concurrency", "fault_seed"),
     *("passthrough", "cassette", "overwrite_cassette", "max_cost_usd", "max_model_tokens"),
     *("label", "note"),
 )
-NUMBERS = ("agent_id", "dataset_id", "repeats", "concurrency")
+NUMBERS = ("agent_id", "dataset_id", "task_id", "repeats", "concurrency")
 LONGEST_FIELD = LONGEST_NOTE + 1  # so that a longer note is refused and not cut
 #: The choices of the form. Each begins with the API's own name of the mode.
 MODES = {
@@ -99,7 +100,10 @@ async def _body(request: Request, visitor: Visitor, form: dict[str, str]) -> Jso
         )
     if form["overwrite_cassette"]:
         body["overwrite_cassette"] = True
-    if form["tag"] and isinstance(body.get("dataset_id"), int):
+    if form["task_id"]:
+        body.pop("dataset_id", None)
+        body["task_ids"] = [number_or_text(form["task_id"])]
+    elif form["tag"] and isinstance(body.get("dataset_id"), int):
         task_ids = await tasks_with_tag(
             platform_of(request), visitor.org_id, int(form["dataset_id"]), form["tag"]
         )
@@ -149,8 +153,22 @@ async def _form_page(
         most_repeats=MAX_REPEATS,
         estimate=estimate,
         tags=_tags(tags, form),
+        only_task=await _only_task(request, visitor, form),
         **_by_field(problems or [], form),
     )
+
+
+async def _only_task(request: Request, visitor: Visitor, form: dict[str, str]) -> AskedOfTask | None:
+    """The one task of the batch, where a link names one."""
+    task_id = read_id(form, "task_id", []) if form["task_id"] else None
+    if task_id is None:
+        return None
+
+    def read(connection: Connection) -> AskedOfTask | None:
+        is_there = is_changeable(connection, org_id=visitor.org_id, task_id=task_id)
+        return instructions_of_tasks(connection, [task_id])[task_id] if is_there else None
+
+    return await platform_of(request).database.read(read)
 
 
 async def _foreseen(
@@ -171,6 +189,7 @@ async def _foreseen(
             agent_id=agent_id,
             dataset_id=dataset_id,
             tag=form["tag"] if form["tag"] in tags else "",
+            task_id=numbers.get("task_id"),
             repeats=repeats,
             concurrency=numbers.get("concurrency"),
         )

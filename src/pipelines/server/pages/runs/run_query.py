@@ -24,7 +24,7 @@ CHOICES = {
     "error_class": [each.value for each in ErrorClass],
 }
 YES_NO = {"yes": True, "no": False}
-SWITCHES = ("needs_review", "has_unverified")
+SWITCHES = ("needs_review", "has_unverified", "has_comments")
 LONGEST_WORDS = 200
 TEXTS = ("label", "tag")
 DATES = ("since", "until")
@@ -89,7 +89,7 @@ def read_run_query(
     **fixed: int,
 ) -> RunQuery:
     """`fixed` are ids that the page itself sets, such as the id of its batch; `order` is the page's own."""
-    names = (*IDS, *CHOICES, *SWITCHES, *TEXTS, *DATES, "agent_version", "sort", "q")
+    names = (*IDS, *CHOICES, *SWITCHES, *TEXTS, *DATES, "run_label", "agent_version", "sort", "q")
     given = {name: params[name].strip() for name in names if params.get(name, "").strip()}
     problems: list[Problem] = []
     ids: dict[str, Any] = {name: read_id(given, name, problems) for name in IDS if name in given}
@@ -110,6 +110,7 @@ def read_run_query(
     filters = RunFilter(
         org_id=org_id,
         words=words[:LONGEST_WORDS],
+        run_label=given.get("run_label"),
         order=_order(given, order, problems),
         **ids | fixed | chosen | {name: YES_NO.get(value) for name, value in switched.items()},
     )

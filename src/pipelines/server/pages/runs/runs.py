@@ -34,6 +34,7 @@ from pipelines.storage.lists.run_lists import (
     run_page,
 )
 from pipelines.storage.lists.saved_views import SavedView, views_of_org
+from pipelines.storage.runs.annotations import labels_of_org
 from pipelines.storage.tasks.datasets import datasets_of_org
 
 router = APIRouter()
@@ -49,15 +50,18 @@ async def runs_page(request: Request, visitor: Reader) -> Response:
         request.query_params, visitor.org_id, columns=request.query_params.getlist("column")
     )
 
-    def read(connection: Connection) -> tuple[Offered, Offered, RunPage, RunCount, list[SavedView]]:
+    def read(
+        connection: Connection,
+    ) -> tuple[Offered, Offered, list[str], RunPage, RunCount, list[SavedView]]:
         agents, datasets = offered_filters(connection, query)
+        labels = labels_of_org(connection, visitor.org_id, most=MOST_OFFERED)
         saved = views_of_org(connection, visitor.org_id, "/runs")
         if query.problems:
-            return agents, datasets, RunPage([], None, None), RunCount(0, 0, is_all=True), saved
+            return agents, datasets, labels, RunPage([], None, None), RunCount(0, 0, is_all=True), saved
         listed = run_page(connection, query.wanted, limit=ROWS, before_id=query.before_id)
-        return agents, datasets, listed, count_runs(connection, query.wanted), saved
+        return agents, datasets, labels, listed, count_runs(connection, query.wanted), saved
 
-    agents, datasets, listed, counted, saved = await platform_of(request).database.read(read)
+    agents, datasets, labels, listed, counted, saved = await platform_of(request).database.read(read)
     return await page(
         request,
         visitor,
@@ -69,6 +73,7 @@ async def runs_page(request: Request, visitor: Reader) -> Response:
         agents=agents,
         datasets=datasets,
         choices=CHOICES,
+        labels=labels,
         **shown_runs(query, listed, "/runs"),
         counted=counted,
         saved=saved,

@@ -5,6 +5,7 @@ this page.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
@@ -41,6 +42,9 @@ from pipelines.server.pages.runs.trace_view import (
     warnings_of,
 )
 from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts
+from pipelines.storage.runs.annotations import Annotation, annotations_of_run
+from pipelines.storage.runs.runs import Run
+from pipelines.storage.tasks import datasets
 from pipelines.wire.errors import Conflict, ModelFailed, ModelNotConfigured
 
 router = APIRouter()
@@ -78,6 +82,8 @@ async def run_page(
         strip=strip_of(read),
         card=verdict_card(run),
         judge=read.judge,
+        is_correctable=await _is_correctable(platform, visitor, run),
+        written=await _written(platform, run_id),
         talk=talk_context(run),
         people=people_of(read.review),
         review_id=review_of(run, read.review),
@@ -245,6 +251,16 @@ async def cancel(run_id: Id, platform: Ours, runner: Runner, visitor: Writer) ->
     return go(f"/runs/{run_id}", "The run is cancelled.")
 
 
+async def _written(platform: Platform, run_id: int) -> list[Annotation]:
+    return await platform.database.read(lambda connection: annotations_of_run(connection, run_id))
+
+
+async def _is_correctable(platform: Platform, visitor: Visitor, run: Run) -> bool:
+    """Whether the page offers to correct the oracle of the task."""
+    find = partial(datasets.is_changeable, org_id=visitor.org_id, task_id=run.task_id)
+    return run.seed.coding_scenario is None and await platform.database.read(find)
+
+
 def _view_chooser(s: str, at: int | None) -> Callable[[Timeline], TimelineView]:
     """The requested step, else the most relevant one, and the lines around it or the requested lines."""
 
@@ -285,7 +301,10 @@ async def _step_parts(platform: Platform, visitor: Visitor, step: read_steps.Ste
     output = None
     if context["item"].name == END:
         output = await read_run.read_output(platform, visitor.org_id, step.timeline.run.id)
-    return {"step": context | {"output": output}}
+    row = context["row"]
+    every = await _written(platform, step.timeline.run.id) if row is not None else []
+    written = [each for each in every if each.step == row.sequence]
+    return {"step": context | {"output": output, "written": written}}
 
 
 async def _found(

@@ -9,6 +9,7 @@ from pipelines.core.agents.reported_usage import reported_usage
 from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.core.tools.failure_words import rule_in_words
 from pipelines.core.tools.trace_row import TOOL_CALL, TraceRow
+from pipelines.core.verdict.axis_of_check import axis_of_check
 from pipelines.core.verdict.mode_words import mode_in_words
 from pipelines.core.verdict.pending_words import pending_words
 from pipelines.engine.runs.read_steps import END, START, RunInFull, StepInFull, Timeline
@@ -54,7 +55,8 @@ def verdict_card(run: Run) -> dict[str, Any] | None:
     judged = run.judgement if isinstance(run.judgement, dict) else None
     if judged is None:
         return None
-    findings = sorted(_objects(judged.get("findings")), key=lambda each: _STATUS_ORDER.get(each["status"], 1))
+    told = (each | {"axis": axis_of_check(str(each["check"]))} for each in _objects(judged.get("findings")))
+    findings = sorted(told, key=lambda each: _STATUS_ORDER.get(each["status"], 1))
     pending = _pending(run, findings)
     findings = [each for each in findings if pending is None or each is not pending["finding"]]
     notes: Any = judged.get("score_notes") or {}

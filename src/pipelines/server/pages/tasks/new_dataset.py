@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import IO, Any
+from urllib.parse import quote, unquote
 
 from fastapi import APIRouter, Request, Response
 from starlette.datastructures import FormData, UploadFile
@@ -20,10 +21,11 @@ from pipelines.engine.tasks.upload_tasks import LargeRows, SmallFile, create_dat
 from pipelines.processes.pool import TookTooMuch
 from pipelines.server.api.common import SMALL_BODY_BYTES, platform_of, unreadable
 from pipelines.server.api.datasets import SMALL_YAML_BYTES
+from pipelines.server.pages.form_fields import number_in
 from pipelines.server.pages.page import go, page, part
 from pipelines.server.pages.tasks.datasets import AGENTS_OFFERED, ChosenId
 from pipelines.server.pages.tasks.sentence_list import sentence_rows
-from pipelines.server.pages.tasks.upload_table import shown_table
+from pipelines.server.pages.tasks.upload_table import ShownTable, shown_table
 from pipelines.server.pages.visitor import Visitor, Writer, read_form
 from pipelines.storage.lists.dataset_lists import agent_choices
 from pipelines.wire.errors import NotFound, OdysseyError
@@ -47,6 +49,8 @@ GROUPS = (
     ("Coding", ("scenario_ref", "workspace_seed", "setup_command", "eval")),
     ("Besides", ("id", "tags", "now", "task_input", "strict_simulation")),
 )
+CELL = "cell:"  # how the name of a field of one cell begins
+MOST_CELLS = 500  # corrected in one upload: more is work for a spreadsheet
 NOTHING = "Drop a file here, choose one, or paste its text."
 
 
@@ -62,12 +66,15 @@ class UploadForm:
     switched_on: tuple[str, ...] | None  # columns; None: as the file has them
     renames: dict[str, str]
     left_out: frozenset[str]
+    cells: dict[int, dict[str, str]]  # row → name → what its author typed in place of the file's text
 
     @property
     def naming(self) -> ColumnNaming:
         off = frozenset(BY_NAME).difference(self.switched_on) if self.switched_on is not None else frozenset()
         needed = tuple(name for name in self.switched_on or () if name != "user")
-        return ColumnNaming(renames=self.renames, left_out=self.left_out | off, needed=needed)
+        return ColumnNaming(
+            renames=self.renames, left_out=self.left_out | off, needed=needed, cells=self.cells
+        )
 
     @property
     def format(self) -> Format | None:
@@ -83,6 +90,7 @@ EMPTY = UploadForm(
     switched_on=None,
     renames={},
     left_out=frozenset(),
+    cells={},
 )
 
 
@@ -165,6 +173,7 @@ async def _respond(request: Request, visitor: Visitor, asked: UploadForm, told: 
 
 
 async def _whole(request: Request, visitor: Visitor, asked: UploadForm, told: JsonObject) -> Response:
+    asked = _with_text(asked)
     agents = await platform_of(request).database.read(
         lambda connection: agent_choices(connection, visitor.org_id, most=AGENTS_OFFERED)
     )
@@ -189,7 +198,7 @@ def _status(told: JsonObject) -> int:
 
 def _context(asked: UploadForm, told: JsonObject) -> dict[str, Any]:
     is_read = "columns" in told
-    table = shown_table(told) if is_read else None
+    table = shown_table(told, asked.cells) if is_read else None
     found = table.found if table is not None else frozenset[str]()
     on = frozenset(asked.switched_on) if asked.switched_on is not None else found
     sentences: Any = told.get("sentences", [])
@@ -208,6 +217,8 @@ def _context(asked: UploadForm, told: JsonObject) -> dict[str, Any]:
         "renames": [(name, column, _pair(name, column)) for name, column in asked.renames.items()],
         "left_out": sorted(asked.left_out),
         "pair": _pair,
+        "cell_field": _cell_field,
+        "unshown_cells": _unshown(asked, table),
     }
 
 
@@ -229,7 +240,7 @@ async def _read_upload(request: Request) -> AsyncIterator[UploadForm]:
 
 async def _read(form: FormData) -> tuple[UploadForm, IO[bytes] | None]:
     texts = {name: value for name, value in form.multi_items() if isinstance(value, str)}
-    rows, filename, file = await _rows(form, texts.get("text", ""))
+    rows, filename, file = await _rows(form, texts.get("text", ""), texts.get("text_name", ""))
     renames = dict(_pairs(form, "renamed"))
     fresh = dict(_pairs(form, "rename"))
     renames |= fresh
@@ -251,11 +262,15 @@ async def _read(form: FormData) -> tuple[UploadForm, IO[bytes] | None]:
         switched_on=tuple(dict.fromkeys(["user", *on, *fresh.values()])) if is_chosen else None,
         renames=dict(list(renames.items())[:MOST_SAID]),
         left_out=frozenset(left_out),
+        cells=_cells(form),
     )
     return upload_form, file
 
 
-async def _rows(form: FormData, text: str) -> tuple[SmallFile | LargeRows | None, str, IO[bytes] | None]:
+async def _rows(
+    form: FormData, text: str, text_name: str
+) -> tuple[SmallFile | LargeRows | None, str, IO[bytes] | None]:
+    """`text_name` is the name of the file whose text stands in the form."""
     upload = form.get("file")
     if isinstance(upload, UploadFile) and upload.filename:
         format = format_of(upload.filename)
@@ -268,9 +283,13 @@ async def _rows(form: FormData, text: str) -> tuple[SmallFile | LargeRows | None
         return LargeRows(data=own, format=format), upload.filename, own
     if not text.strip():
         return None, "", None
-    format = _format_of_text(text)
+    format = format_of(text_name) if text_name else _format_of_text(text)
     data = text.replace("\r\n", "\n").encode("utf-8", "replace")  # a form sends its own line ends
-    return (SmallFile if len(data) <= _small(format) else LargeRows)(data=data, format=format), "", None
+    return (
+        (SmallFile if len(data) <= _small(format) else LargeRows)(data=data, format=format),
+        text_name,
+        None,
+    )
 
 
 def _small(format: Format) -> int:
@@ -307,3 +326,41 @@ def _pairs(form: FormData, field: str) -> list[tuple[str, str]]:
 
 def _pair(name: str, column: str) -> str:
     return json.dumps([name, column])
+
+
+def _cell_field(row: int, name: str) -> str:
+    """The name of the field that corrects a cell. Browsers change quotes in the name of a field."""
+    return f"{CELL}{row}:{quote(name, safe='')}"
+
+
+def _cells(form: FormData) -> dict[int, dict[str, str]]:
+    """Reads fields as `_cell_field` names them; ignores others."""
+    cells: dict[int, dict[str, str]] = {}
+    named = [(key, value) for key, value in form.multi_items() if key.startswith(CELL)]
+    for key, value in named[:MOST_CELLS]:
+        row, _, name = key.removeprefix(CELL).partition(":")
+        if (number := number_in(row)) is not None and isinstance(value, str):
+            cells.setdefault(number, {})[unquote(name)] = value.replace("\r\n", "\n")
+    return cells
+
+
+def _unshown(asked: UploadForm, table: ShownTable | None) -> list[tuple[str, str]]:
+    """Corrected cells that have no field in the table: they are sent on."""
+    rows = table.rows if table is not None else []
+    shown = {(row.number, cell.name) for row in rows for cell in row.cells if cell.is_whole}
+    return [
+        (_cell_field(row, name), text)
+        for row, texts in asked.cells.items()
+        for name, text in texts.items()
+        if (row, name) not in shown
+    ]
+
+
+def _with_text(asked: UploadForm) -> UploadForm:
+    """A page that is made anew has no file: the text of a small one stands in the form instead."""
+    if not asked.filename or not isinstance(asked.rows, SmallFile):
+        return asked
+    try:
+        return replace(asked, text=asked.rows.data.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        return asked

@@ -69,6 +69,7 @@ async def task_page(request: Request, visitor: Reader, task_id: Id, agent_id: Ch
         here="datasets",
         trail=trail,
         told=task,
+        is_changeable=dataset is not None and task.task.removed_at is None,
         runs=runs,
         builds=builds,
         agents=[("", "no agent"), *agents],

@@ -1,5 +1,6 @@
 """The preview of a file as a table: problems at their cells, findings next to their rows."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -9,6 +10,9 @@ MOST_LISTED = 200  # problems and findings outside the table
 class Cell(NamedTuple):
     text: str
     problems: list[dict[str, Any]]
+    name: str  # of its column, as the file writes it
+    is_whole: bool  # then it can be corrected here
+    is_corrected: bool
 
 
 class ShownRow(NamedTuple):
@@ -30,12 +34,12 @@ class ShownTable:
     unknown: list[dict[str, Any]]  # names that are no column's
 
 
-def shown_table(told: Any) -> ShownTable:
-    """`told` is the result of core.upload_preview."""
+def shown_table(told: Any, corrected: Mapping[int, Mapping[str, str]]) -> ShownTable:
+    """`told` is the result of core.upload_preview; `corrected` are the cells that its author typed."""
     problems, warnings = told["problems"], told["warnings"]
     columns = told["columns"]
     rows_shown = {row["number"] for row in told["rows"]}
-    rows = [_row(row, columns, problems, warnings) for row in told["rows"]]
+    rows = [_row(row, columns, problems, warnings, corrected.get(row["number"], {})) for row in told["rows"]]
     # A name that is no column's is told with what can be done about it.
     unknown = [one for one in columns if one["column"] is None and one["name"] and not one["is_left_out"]]
     names = {one["name"] for one in unknown}
@@ -54,16 +58,19 @@ def shown_table(told: Any) -> ShownTable:
     )
 
 
-def _row(row: Any, columns: list[Any], problems: list[Any], warnings: list[Any]) -> ShownRow:
+def _row(
+    row: Any, columns: list[Any], problems: list[Any], warnings: list[Any], corrected: Mapping[str, str]
+) -> ShownRow:
     of_row = [problem for problem in problems if problem.get("row") == row["number"]]
     texts = [*row["cells"], *[""] * (len(columns) - len(row["cells"]))]
     cells = []
     placed: set[int] = set()
-    for column, text in zip(columns, texts, strict=True):
+    for number, (column, text) in enumerate(zip(columns, texts, strict=True)):
         names = {column["name"], column["column"]} - {None}
         at = [index for index, problem in enumerate(of_row) if problem.get("column") in names]
         placed.update(at)
-        cells.append(Cell(text, [of_row[index] for index in at]))
+        told = [of_row[index] for index in at]
+        cells.append(Cell(text, told, column["name"], number in row["whole"], column["name"] in corrected))
     return ShownRow(
         number=row["number"],
         cells=cells,
