@@ -35,19 +35,20 @@ OPERATION_IDS = re.findall(r"\w+", """
     get_run_coding get_run_ledger get_run_output get_run_trace get_run_verdicts get_scenario
     get_seed_session get_session_world get_task get_tool_endpoint get_variation give_review_verdict
     grade_coding_scenario import_cassette import_coding_scenario import_runs ingest_telemetry
-    judge_batch judge_run judge_task list_agents list_annotations list_batch_judges list_batches
-    list_cassettes list_coding_scenarios list_credentials list_dataset_sentences list_datasets
-    list_drafts list_endpoint_tools list_eval_runs list_keys list_marks list_matrices list_oracles
-    list_plans list_reviews list_rules list_run_exchanges list_run_tools list_run_tools_by_jti
-    list_runs list_scenarios list_seed_rows list_seed_sessions list_task_sentences list_tasks
-    list_tool_endpoints list_variations list_world_revisions name_dataset_models open_review
-    paste_session_world preview_oracle propose_plans propose_rules publish_agent record_event
-    record_event_by_jti refine_session_world regenerate_seed_bucket regenerate_seed_row
-    regenerate_session_world reject_rule release_review remove_annotation remove_task rename_dataset
-    reopen_review replace_coding_scenario replace_task rescore_batch rescore_run resume_batch
-    resume_matrix resume_seed_session revoke_key set_credential set_dataset_honesty
-    set_hosts_of_credential speak_mcp speak_mcp_by_jti test_connection test_model undo_session_world
-    upload_agent_code verify_cassette watch_batch watch_matrix watch_seed_session whoami
+    judge_batch judge_run judge_task label_batch learn_plans list_agents list_annotations
+    list_batch_judges list_batches list_cassettes list_coding_scenarios list_credentials
+    list_dataset_sentences list_datasets list_drafts list_endpoint_tools list_eval_runs list_keys
+    list_marks list_matrices list_oracles list_plans list_reviews list_rules list_run_exchanges
+    list_run_tools list_run_tools_by_jti list_runs list_scenarios list_seed_rows list_seed_sessions
+    list_task_sentences list_tasks list_tool_endpoints list_variations list_world_revisions
+    name_dataset_models open_review paste_session_world preview_oracle propose_plans propose_rules
+    publish_agent record_event record_event_by_jti refine_session_world regenerate_seed_bucket
+    regenerate_seed_row regenerate_session_world reject_rule release_review remove_annotation
+    remove_task rename_dataset reopen_review replace_coding_scenario replace_task rescore_batch
+    rescore_run resume_batch resume_matrix resume_seed_session revoke_key rewrite_seed_row
+    set_credential set_dataset_honesty set_hosts_of_credential speak_mcp speak_mcp_by_jti
+    test_connection test_model undo_session_world upload_agent_code verify_cassette watch_batch
+    watch_matrix watch_seed_session whoami
 """)  # fmt: skip
 
 

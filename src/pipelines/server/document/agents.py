@@ -1,6 +1,6 @@
 """Agents, their code and their plans, as they are answered."""
 
-from pipelines.core.simulation.learning.learned import LearnedTool
+from pipelines.core.simulation.learning.learned import Candidate, LearnedTool, UnexplainedCall
 from pipelines.core.simulation.proposed_plans.proposal import MeasuredPlan, ProposedPlan, ProposedPlanList
 from pipelines.outbound.ping import PingResult
 from pipelines.server.document.derived import properties_of
@@ -166,7 +166,7 @@ SCHEMAS: Schemas = {
     "PlanCheck": record("What is wrong with plans.", {"ok": YES_NO, "problems": listed(ref("Problem"))}),
 }
 _ZIP = {"application/zip": BINARY}
-RECORDS = (PingResult, LearnedTool, MeasuredPlan, ProposedPlan, ProposedPlanList)
+RECORDS = (PingResult, Candidate, UnexplainedCall, MeasuredPlan, ProposedPlan, ProposedPlanList)
 OPERATIONS = (
     Operation("create_agent", "POST", "/api/agents", {201: "Agent"}),
     Operation("list_agents", "GET", "/api/agents", {200: "AgentPage"}),
