@@ -281,6 +281,8 @@ def seed_sessions(api: Api, agent_id: int) -> None:
     rows = api.get(f"{place}/rows")["items"]
     api.get(f"{place}/rows", status="rejected")
     api.get(f"{place}/coverage")
+    text = {"user_instruction": rows[0]["user_instruction"]}
+    answered(api.client.put(f"{place}/rows/{rows[0]['id']}", json=text))
     assert answered(api.client.delete(f"{place}/rows/{rows[0]['id']}"))
     api.post(f"{place}/rows/{rows[1]['id']}/regenerate", status=202)
     until_made(api, place)
