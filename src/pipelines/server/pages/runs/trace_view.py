@@ -193,11 +193,13 @@ def people_of(review: JsonObject | None) -> list[Any]:
     return list(_objects((review or {}).get("verdicts")))
 
 
-def review_of(run: Run, review: JsonObject | None) -> str | None:
+def review_of(read: RunInFull) -> str | None:
     """The review item of this run; None if it has none yet."""
-    if review is not None:
-        return str(review["id"])
+    if read.review is not None:
+        return str(read.review["id"])
+    run = read.timeline.run
     waits = (run.verdict == "PENDING" or run.judge_error is not None) and not run.retried
+    waits = waits and not read.is_of_matrix
     return f"{RUN_PREFIX}{run.id}" if waits and run.human_verdict is None else None
 
 
