@@ -11,6 +11,7 @@ from fastapi.responses import StreamingResponse
 from pipelines.core.results.task_statistics import summary_of
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.verdict.error_words import ERROR_WORDS, error_in_words, nothing_was_reached
 from pipelines.engine.batches import open_batch
 from pipelines.engine.find import find_batch
 from pipelines.engine.judging import rejudge_runs
@@ -34,6 +35,7 @@ from pipelines.storage.lists.run_lists import agent_names, count_runs, dataset_n
 from pipelines.storage.lists.summaries import asked_of_tasks
 from pipelines.storage.runs import model_exchanges
 from pipelines.storage.runs.batches import Batch, batches_of_org
+from pipelines.wire.envelope import ErrorClass
 
 router = APIRouter()
 BATCHES = 25  # in a page of the list: each is counted over all its runs
@@ -253,9 +255,21 @@ def _about(connection: Connection, batch: JsonObject, org_id: int) -> dict[str, 
         "dataset_name": next(iter(datasets.values()), None),
         "matrix_id": matrix.matrix_id if matrix is not None else None,
         "earlier_id": earlier[0].id if earlier else None,
+        "unreached": _unreached(connection, batch),
         "cost": batch_outcomes.cost_of_batch(connection, batch_id),
         "asked_models": model_exchanges.costs_of_batch(connection, batch_id),
     }
+
+
+def _unreached(connection: Connection, batch: JsonObject) -> str | None:
+    """Why the agent could not be reached, if no run of the batch reached it."""
+    counts: Any = batch["counts"]
+    errors: Any = batch["error_classes"]
+    if not nothing_was_reached(errors, _ended(counts["by_status"])):
+        return None
+    error = batch_outcomes.last_error(connection, int(str(batch["id"])), ErrorClass.AGENT_UNREACHABLE)
+    words = error_in_words(ErrorClass.AGENT_UNREACHABLE, error) or ""
+    return words.removeprefix(ERROR_WORDS[ErrorClass.AGENT_UNREACHABLE])
 
 
 def _is_repeated(batch: JsonObject) -> bool:

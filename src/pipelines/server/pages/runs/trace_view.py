@@ -8,6 +8,7 @@ from pipelines.core.agents.placed_messages import thinking_text
 from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.core.tools.failure_words import rule_in_words
 from pipelines.core.tools.trace_row import TraceRow
+from pipelines.core.verdict.error_words import error_in_words
 from pipelines.core.verdict.mode_words import mode_in_words
 from pipelines.core.verdict.pending_words import pending_words
 from pipelines.engine.runs.read_steps import END, START, RunInFull, StepInFull, Timeline
@@ -30,6 +31,8 @@ def strip_of(read: RunInFull) -> dict[str, Any]:
     return {
         "run": run,
         "cause_words": cause_words(run),
+        "error_words": error_in_words(run.error_class, run.error_json),
+        "was_reached": _was_reached(run),
         "agent": read.agent,
         "asked": read.asked,
         "calls": sum(timeline.sources.values()),
@@ -42,9 +45,15 @@ def strip_of(read: RunInFull) -> dict[str, Any]:
 
 
 def cause_words(run: Run) -> str | None:
-    """The failure mode or the pending reason as a sentence."""
+    """The failure mode, the error or the pending reason as a sentence."""
     words = pending_words(run.pending_reason)
-    return mode_in_words(run.failure_mode) or (words.says if words else None)
+    told = mode_in_words(run.failure_mode) or error_in_words(run.error_class, run.error_json)
+    return told or (words.says if words else None)
+
+
+def _was_reached(run: Run) -> bool:
+    """Whether the agent may have seen the run, so that calls of it can be missed."""
+    return not isinstance(run.error_json, dict) or run.error_json.get("reached") != "no"
 
 
 def verdict_card(run: Run) -> dict[str, Any] | None:
@@ -229,6 +238,7 @@ def _error(run: Run) -> dict[str, Any] | None:
     told = run.error_json if isinstance(run.error_json, dict) else {}
     return {
         "class": run.error_class,
+        "words": error_in_words(run.error_class),
         "detail": str(told.get("detail") or ""),
         "hint": str(told.get("hint") or ""),
         "traceback": str(told.get("traceback") or ""),
