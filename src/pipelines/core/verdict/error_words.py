@@ -22,7 +22,7 @@ LONGEST_DETAIL = 200  # characters behind the words; the run has all of it
 
 
 def error_in_words(error_class: str | None, error: object = None) -> str | None:
-    """`the agent could not be reached: connection refused (127.0.0.1:9100)`; `error`: the run's error_json."""
+    """`the agent could not be reached: connection refused (127.0.0.1:9100)`; `error` is error_json."""
     if error_class is None:
         return None
     words = ERROR_WORDS.get(error_class) or error_class.replace("_", " ")

@@ -192,12 +192,18 @@ def batch_by_id(connection: Connection, *, org_id: int, batch_id: int) -> Batch 
 
 
 def batches_of_org(
-    connection: Connection, org_id: int, *, agent_id: int | None, limit: int, before_id: int | None
+    connection: Connection,
+    org_id: int,
+    *,
+    agent_id: int | None,
+    dataset_id: int | None = None,
+    limit: int,
+    before_id: int | None,
 ) -> Page[Batch]:
     return _BATCH.page(
         connection,
         "batches",
-        filters=[Filter("org_id", org_id), Filter("agent_id", agent_id)],
+        filters=[Filter("org_id", org_id), Filter("agent_id", agent_id), Filter("dataset_id", dataset_id)],
         limit=limit,
         before_id=before_id,
         where=_IN_SIGHT,
