@@ -45,7 +45,7 @@ def test_keys_open_the_finder_and_the_list_of_keys_and_go_to_places(browser: Bro
         page.keyboard.press("?")
         assert page.locator("#keys").is_visible()
         page.keyboard.press("Escape")
-        page.keyboard.press("k")
+        page.keyboard.press("Control+k")
         assert page.locator("#finder").is_visible()
         page.keyboard.press("Escape")
         page.keyboard.press("g")

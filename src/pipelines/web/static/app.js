@@ -30,7 +30,13 @@
     }
   };
 
-  const open = (id) => { const dialog = document.getElementById(id); if (dialog && !dialog.open) dialog.showModal(); };
+  const open = (id) => {
+    const dialog = document.getElementById(id);
+    if (!dialog || dialog.open) return;
+    dialog.showModal();
+    dialog.querySelector("input[hx-get]")?.dispatchEvent(new Event("opened"));
+  };
+  if (/Mac|iP(hone|ad|od)/.test(navigator.platform)) for (const key of document.querySelectorAll("[data-find-key]")) key.textContent = "⌘K";
   // A dialog that was closed keeps the focus until the next frame: nobody types into it.
   const typing = (target) => target.closest("input, textarea, select, [contenteditable]")
     && !target.closest("dialog:not([open])");
@@ -50,7 +56,6 @@
     if (event.timeStamp - went < 2500 && places[event.key]) { went = -Infinity; location.href = places[event.key]; return; }
     if (event.key === "g") { went = event.timeStamp; return; }
     if (event.key === "?") open("keys");
-    else if (event.key === "k" && !document.body.dataset.ownK) { event.preventDefault(); open("finder"); }
     else if (event.key === "/") {
       const search = document.querySelector("[data-search]");
       if (search) { event.preventDefault(); search.focus(); search.select(); }
