@@ -149,7 +149,7 @@ def _tasks_asking(connection: Connection, org_id: int, words: str) -> list[Found
 def _asking(
     connection: Connection, kind: str, words: str, looked_at: list[tuple[int, int, str]]
 ) -> list[Found]:
-    """Of (id, task, when), those whose task has this key, or asks in these words, all of them in any order."""
+    """Of (id, task, when), those whose task has this key or asks in these words, all of them in any order."""
     asked = asked_of_tasks(connection, (task_id for _, task_id, _ in looked_at))
     wanted = words.lower().split()
     found: list[Found] = []
