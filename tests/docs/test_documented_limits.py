@@ -13,7 +13,7 @@ from pipelines.core.evals.telemetry import otlp, spans
 from pipelines.core.openapi import document, translate
 from pipelines.core.persona import facts, question, values
 from pipelines.core.tasks import rubric_lines, seed_session
-from pipelines.core.worlds.by_model import change_question, row_question, told
+from pipelines.core.worlds.by_model import change_question, prompt_data, row_question
 from pipelines.core.worlds.changes import refine
 from pipelines.engine import platform
 from pipelines.engine.coding import edit_coding_scenarios, import_scenario
@@ -42,7 +42,7 @@ NUMBERS = {
     ),
     "worlds by a model": (
         "changes of one answer",
-        (change_question.MOST_CHANGES, row_question.MOST_ROWS, told.MOST_TOOLS),
+        (change_question.MOST_CHANGES, row_question.MOST_ROWS, prompt_data.MOST_TOOLS),
     ),
     "scenarios": (
         "files and 4 MiB of them",

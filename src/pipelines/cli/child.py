@@ -90,10 +90,10 @@ def is_wsgi(app: Any) -> bool:
     if inspect.iscoroutinefunction(call):
         return False
     try:
-        taken = [p for p in inspect.signature(app).parameters.values() if p.default is p.empty]
+        required = [p for p in inspect.signature(app).parameters.values() if p.default is p.empty]
     except (TypeError, ValueError):
         return False
-    return len(taken) == 2
+    return len(required) == 2
 
 
 def post_paths(app: Any) -> list[str]:

@@ -74,9 +74,9 @@ class Server:
 
     def wait_for(self, job: Any) -> Any:
         """The answer of a question to the server's model, however long it takes, with its progress."""
-        told = None
+        reported = None
         while job["status"] == "running":
-            if job["total"] and told != (told := (job["done"], job["total"])):
+            if job["total"] and reported != (reported := (job["done"], job["total"])):
                 typer.echo(f"The model is asked: {job['done']} of {job['total']} done.", err=True)
             job = self.get(f"/api/author-jobs/{job['id']}", wait_s=JOB_LOOK_S)
         if job["error"] is not None:

@@ -97,8 +97,8 @@ def _wait_until_ready(report: IO[bytes], process: subprocess.Popen[bytes]) -> An
     deadline = time.monotonic() + IMPORT_PATIENCE_S
     received = b""
     while not received.endswith(b"\n"):
-        left = deadline - time.monotonic()
-        if left <= 0 or not select.select([report], [], [], left)[0]:
+        seconds_left = deadline - time.monotonic()
+        if seconds_left <= 0 or not select.select([report], [], [], seconds_left)[0]:
             hint = "does it start a server or wait for something outside of `if __name__ == '__main__'`?"
             raise AppFailed(f"not imported after {IMPORT_PATIENCE_S:.0f} s: {hint}")
         part = report.read(65_536)

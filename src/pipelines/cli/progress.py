@@ -61,8 +61,8 @@ def watch_batch(
         while True:
             batch = server.get(f"/api/batches/{opened.batch_id}", costs="false")
             counts = batch["counts"]
-            left = sum(counts["by_status"].get(status, 0) for status in ("pending", "running"))
-            bar.update(task, total=counts["total"], completed=counts["total"] - left, live=live(batch))
+            unfinished = sum(counts["by_status"].get(status, 0) for status in ("pending", "running"))
+            bar.update(task, total=counts["total"], completed=counts["total"] - unfinished, live=live(batch))
             if batch["status"] != "running":
                 return WatchedBatch(opened, batch, bool(stopped))
             if len(stopped) == 1:

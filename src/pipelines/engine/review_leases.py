@@ -59,5 +59,5 @@ class ReviewLeases:
 
 def _left_s(until: str, now: str) -> float:
     """Never longer than a lease is: a clock that was set back must not make one last for hours."""
-    left = datetime.fromisoformat(until) - datetime.fromisoformat(now)
-    return min(float(LEASE_S), max(0.0, left.total_seconds()))
+    remaining = datetime.fromisoformat(until) - datetime.fromisoformat(now)
+    return min(float(LEASE_S), max(0.0, remaining.total_seconds()))

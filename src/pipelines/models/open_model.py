@@ -53,6 +53,6 @@ def open_stand_in(name: ModelName) -> ModelClient:
     try:
         return read_script(Path(name.where)) if name.kind == "scripted" else read_cassette(Path(name.where))
     except Refused as refused:
-        said = "; ".join(problem.said() for problem in refused.problems[:10])
-        message = f"`{name.text}` cannot be read: {said}"
+        complaints = "; ".join(problem.said() for problem in refused.problems[:10])
+        message = f"`{name.text}` cannot be read: {complaints}"
         raise ModelCallFailed(Failure.BAD_REQUEST, message, requests=0, tokens=0) from None

@@ -117,8 +117,8 @@ class ProviderModel:
 
     def _native(self, question: ModelQuestion) -> "tuple[str, ModelRequestParameters]":
         strict = False if self._name.kind == "url" else None
-        wanted = OutputObjectDefinition(json_schema=question.schema, name="answer", strict=strict)
-        parameters = ModelRequestParameters(output_mode="native", output_object=wanted)
+        output = OutputObjectDefinition(json_schema=question.schema, name="answer", strict=strict)
+        parameters = ModelRequestParameters(output_mode="native", output_object=output)
         return question.system, parameters
 
     def _prompted(self, question: ModelQuestion) -> "tuple[str, ModelRequestParameters]":
@@ -165,10 +165,10 @@ class ProviderModel:
         tokens = (used.input_tokens, used.output_tokens) if is_counted else (None, None)
         cost = cost_of(self._name, used.input_tokens, used.output_tokens, usage=used) if is_counted else None
         if response.finish_reason == "content_filter":
-            said = str((response.provider_details or {}).get("refusal") or "it said no more")[:300]
+            refusal = str((response.provider_details or {}).get("refusal") or "it said no more")[:300]
             raise ModelCallFailed(
                 Failure.REFUSED,
-                f"the provider declined: {said}",
+                f"the provider declined: {refusal}",
                 tokens=used.total_tokens if is_counted else None,
                 cost_nanousd=cost,
             )

@@ -37,8 +37,8 @@ def nothing_of(error: Exception, *, key: str | None) -> ModelCallFailed:
     if isinstance(error, ModelConnectionError):
         return ModelCallFailed(Failure.UNAVAILABLE, "the connection broke", is_worth_retry=True)
     first, _, _ = str(error).partition("\n")
-    said = _without(f"{type(error).__name__}: {first}"[:LONGEST_SAID], key)
-    return ModelCallFailed(Failure.UNAVAILABLE, f"what came back is not an answer of its API ({said})")
+    text = _without(f"{type(error).__name__}: {first}"[:LONGEST_SAID], key)
+    return ModelCallFailed(Failure.UNAVAILABLE, f"what came back is not an answer of its API ({text})")
 
 
 def _of_status(error: ModelHTTPError, key: str | None) -> ModelCallFailed:
@@ -73,8 +73,8 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 def _error_message(body: object) -> str:
     """The provider's sentence, where it has the usual shape."""
     inner = body.get("error", body) if isinstance(body, Mapping) else body
-    said = inner.get("message", inner) if isinstance(inner, Mapping) else inner
-    text = said if isinstance(said, str) else dumps(said).decode() if said is not None else ""
+    message = inner.get("message", inner) if isinstance(inner, Mapping) else inner
+    text = message if isinstance(message, str) else dumps(message).decode() if message is not None else ""
     return " ".join(text.split())[:LONGEST_SAID] or "no reason given"
 
 

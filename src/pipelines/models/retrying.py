@@ -75,9 +75,9 @@ class RetryingModel:
         """How long until the next try; None: there is none. Never before the provider said."""
         if not nothing.is_worth_retry or sent >= self._patience.tries:
             return None
-        asked = nothing.retry_after_s or 0.0
-        if asked > LONGEST_ASKED_S:
+        pause = nothing.retry_after_s or 0.0
+        if pause > LONGEST_ASKED_S:
             return None
         grown: float = self._patience.first_pause_s * 2 ** (sent - 1)
         own = min(grown, LONGEST_PAUSE_S)
-        return max(asked, own / 2) + own / 2 * self._draw()
+        return max(pause, own / 2) + own / 2 * self._draw()

@@ -43,8 +43,8 @@ def create_http_agent(
         **{key: value for key, value in auth.items() if value is not None},
         **fields,
     }
-    made: Row = Api(api_key=api_key, base_url=base_url).post("/api/agents", body)
-    return made
+    created: Row = Api(api_key=api_key, base_url=base_url).post("/api/agents", body)
+    return created
 
 
 def create_or_update_http_agent(
@@ -82,8 +82,8 @@ def create_code_agent(
     """
     source = {"source": "paste", "text": code} if isinstance(code, str) else dict(code)
     body = {"name": name, "mode": "code", "code": source, "tools_schema": list(tools_schema), **fields}
-    made: Row = Api(api_key=api_key, base_url=base_url).post("/api/agents", body)
-    return made
+    created: Row = Api(api_key=api_key, base_url=base_url).post("/api/agents", body)
+    return created
 
 
 def find_agent(name: str, *, api: Api | None = None) -> Row | None:

@@ -63,8 +63,8 @@ def _failure(method: str, path: str, reply: HttpReply) -> ApiFailed:
         error = json.loads(reply.body)["error"]
         lines = [str(error["message"])]
     except (ValueError, KeyError, TypeError):
-        shown = reply.body[:MOST_SHOWN].decode(errors="replace")
-        return ApiFailed(f"{method} {path}: HTTP {reply.status}: {shown}", status=reply.status)
+        body_text = reply.body[:MOST_SHOWN].decode(errors="replace")
+        return ApiFailed(f"{method} {path}: HTTP {reply.status}: {body_text}", status=reply.status)
     details = error.get("details")
     for problem in details if isinstance(details, list) else ():
         if isinstance(problem, dict):

@@ -244,8 +244,8 @@ def unexpected_reply(what: str, reply: HttpReply) -> ProxyUnavailable:
     error = body.get("error") if isinstance(body, dict) else None
     text = error.get("message") if isinstance(error, dict) else None
     if text is None:
-        shown = reply.body[:MOST_SHOWN].decode(errors="replace")
-        text = f"{shown!r} is not a reply of the proxy; is odyssey_proxy_url right?"
+        body_text = reply.body[:MOST_SHOWN].decode(errors="replace")
+        text = f"{body_text!r} is not a reply of the proxy; is odyssey_proxy_url right?"
     is_transient = reply.status in (429, 502, 503, 504)
     kind = ProxyUnavailable if is_transient else ProxyRefused
     return kind(f"{what}: HTTP {reply.status}: {text}", status=reply.status)

@@ -57,7 +57,7 @@ def _section_parameters(text: str) -> dict[str, str]:
             found[name] = [] if is_numpy else [head[2]]
         elif name is not None:
             found[name].append(line.strip())
-    return {name: _one_line(" ".join(said)) for name, said in found.items() if _one_line(" ".join(said))}
+    return {name: _one_line(" ".join(words)) for name, words in found.items() if _one_line(" ".join(words))}
 
 
 def _one_line(text: str) -> str:

@@ -95,12 +95,12 @@ class Dispatcher:
     def handle(self, envelope: Envelope) -> Answer:
         """Run the agent with its envelope bound. An async agent runs on the shared event loop."""
         with set_current(envelope):
-            made = self._call_handler(envelope)
-            if isinstance(made, Answer):
-                return made
+            result = self._call_handler(envelope)
+            if isinstance(result, Answer):
+                return result
             from .shared_loop import run_on_shared_loop  # brings asyncio, which takes long to load
 
-            return run_on_shared_loop(lambda: self._await_result(made, envelope))
+            return run_on_shared_loop(lambda: self._await_result(result, envelope))
 
     async def async_handle(self, envelope: Envelope) -> Answer:
         """The same in a running loop. A sync handler runs in a thread, with this context."""
@@ -108,13 +108,13 @@ class Dispatcher:
 
         with set_current(envelope):
             if _is_async(self.handler):
-                made = self._call_handler(envelope)
+                result = self._call_handler(envelope)
             else:
                 loop = asyncio.get_running_loop()
-                made = await loop.run_in_executor(
+                result = await loop.run_in_executor(
                     _handler_executor.executor(), copy_context().run, self._call_handler, envelope
                 )
-            return made if isinstance(made, Answer) else await self._await_result(made, envelope)
+            return result if isinstance(result, Answer) else await self._await_result(result, envelope)
 
     def _call_handler(self, envelope: Envelope) -> Answer | Awaitable[Response]:
         try:
@@ -155,9 +155,9 @@ class Dispatcher:
         return error_answer(500, self._mask_secrets(f"{type(error).__name__}: {error}", envelope))
 
     def _report_invalid(self, detail: str, envelope: Envelope) -> Answer:
-        shown = self._mask_secrets(detail, envelope)
-        log.error("run %s: %s", envelope.run_id, shown)
-        return error_answer(500, shown)
+        masked_detail = self._mask_secrets(detail, envelope)
+        log.error("run %s: %s", envelope.run_id, masked_detail)
+        return error_answer(500, masked_detail)
 
     def _mask_secrets(self, text: str, envelope: Envelope) -> str:
         """Remove secrets from an error text: errors are stored and shown."""

@@ -145,5 +145,5 @@ def _inline_refs(schema: dict[str, Any]) -> dict[str, Any]:
             return {"type": "object"} if name in seen else inline(defs[name], (*seen, name))
         return {key: inline(item, seen) for key, item in part.items() if key != "$defs"}
 
-    made: dict[str, Any] = inline(schema, ())
-    return made
+    inlined: dict[str, Any] = inline(schema, ())
+    return inlined

@@ -51,7 +51,7 @@ def create_code(
         "allow_hosts": list(allow_hosts),
     }
     try:
-        made: Row = Api(api_key=api_key, base_url=base_url).post(ENDPOINTS, body, timeout_s=DISCOVERY_S)
+        created: Row = Api(api_key=api_key, base_url=base_url).post(ENDPOINTS, body, timeout_s=DISCOVERY_S)
     except ApiFailed as failed:
         if failed.status not in (404, 405):
             raise
@@ -61,7 +61,7 @@ def create_code(
             status=failed.status,
             code=failed.code,
         ) from failed
-    return made
+    return created
 
 
 def _shipped(functions: str | Sequence[Callable[..., Any]], requirements: Sequence[str]) -> dict[str, Any]:

@@ -78,15 +78,15 @@ def proxied(
                 return failed.response
             raise
 
-    made: Any = async_call if inspect.iscoroutinefunction(function) else call
+    wrapper: Any = async_call if inspect.iscoroutinefunction(function) else call
     # Resolved: a framework may look at the annotations without the module that they were written in.
-    made.__signature__ = signature
-    made.__annotations__ = {p.name: p.annotation for p in signature.parameters.values() if _has_hint(p)}
+    wrapper.__signature__ = signature
+    wrapper.__annotations__ = {p.name: p.annotation for p in signature.parameters.values() if _has_hint(p)}
     if signature.return_annotation is not inspect.Signature.empty:
-        made.__annotations__["return"] = signature.return_annotation
-    made.__name__ = called
-    setattr(made, _NAME, called)
-    return typing.cast(F, made)
+        wrapper.__annotations__["return"] = signature.return_annotation
+    wrapper.__name__ = called
+    setattr(wrapper, _NAME, called)
+    return typing.cast(F, wrapper)
 
 
 def tools_schema(functions: Iterable[Callable[..., Any]]) -> list[dict[str, Any]]:

@@ -94,8 +94,8 @@ class EgressProxy:
 
     async def _serve(self, connection: socket.socket, allowance: Allowance) -> None:
         try:
-            asked, rest = await self._read_request(connection)
-            upstream = await self._connect(asked, allowance)
+            request, rest = await self._read_request(connection)
+            upstream = await self._connect(request, allowance)
         except _Refused as refused:
             if refused.status == 403:
                 allowance.note(f"refused: {refused.reason}")
@@ -105,7 +105,7 @@ class EgressProxy:
             return
         try:
             with suppress(_AllowanceSpent, OSError, NetworkError, TimeoutException):
-                await _relay(connection, upstream, asked, rest, allowance)
+                await _relay(connection, upstream, request, rest, allowance)
         finally:
             await upstream.aclose()
 

@@ -106,11 +106,11 @@ class GitFetcher:
             )
         lines = (line.partition("\t") for line in listed.decode("utf-8", "replace").splitlines())
         found = {name: commit for commit, _, name in lines}
-        wanted = (
+        reference = (
             ref,
             *(f"refs/{kind}/{ref}{peeled}" for kind in ("heads", "tags") for peeled in ("", "^{}")),
         )
-        matching = [found[name] for name in reversed(wanted) if name in found]
+        matching = [found[name] for name in reversed(reference) if name in found]
         if not matching or not _COMMIT.fullmatch(matching[0]):
             raise _refusal("/code/url", f"the repository has no branch or tag `{ref[:80]}`")
         return matching[0]
@@ -252,7 +252,7 @@ class _Git:
         measuring = asyncio.create_task(self._measure(process.pid))
         try:
             async with asyncio.timeout(FETCH_S):
-                printed, said = await _communicate(process, given, most)
+                printed, errors = await _communicate(process, given, most)
         except TimeoutError:
             raise _refusal(place, f"the git server did not finish within {FETCH_S:.0f} s") from None
         finally:
@@ -265,7 +265,7 @@ class _Git:
         if measuring.done() and not measuring.cancelled():
             raise _refusal(place, f"the repository is over {self._most_bytes // MEBIBYTE} MB")
         if process.returncode != 0:
-            raise _refusal(place, _git_error(said, process.returncode))
+            raise _refusal(place, _git_error(errors, process.returncode))
         return printed
 
     async def _measure(self, group: int) -> None:
@@ -325,9 +325,9 @@ async def _read(stream: asyncio.StreamReader, most: int) -> bytes:
 
 async def _contents(git: _Git, blobs: list[_Blob]) -> tuple[CodeFile, ...]:
     """One process for all: it answers each id with a head line and the bytes."""
-    wanted = "".join(f"{blob.id}\n" for blob in blobs).encode()
+    ids = "".join(f"{blob.id}\n" for blob in blobs).encode()
     most = sum(blob.size + MAX_HEAD_BYTES for blob in blobs)
-    raw = await git.run("cat-file", "--batch", given=wanted, most=most)
+    raw = await git.run("cat-file", "--batch", given=ids, most=most)
     files, at = [], 0
     for blob in blobs:
         start = raw.index(b"\n", at) + 1
@@ -355,8 +355,8 @@ def _git_error(said: bytes, code: int | None) -> str:
     """git's own last words, as one line that can be printed."""
     text = said[-MAX_SAID_BYTES:].decode("utf-8", "replace")
     lines = [line.removeprefix("fatal: ").strip() for line in text.splitlines() if line.strip()]
-    shown = "".join(c if c.isprintable() else " " for c in "; ".join(lines[-3:]))
-    return f"git failed: {shown[:400] or f'exit code {code}'}"
+    printable = "".join(c if c.isprintable() else " " for c in "; ".join(lines[-3:]))
+    return f"git failed: {printable[:400] or f'exit code {code}'}"
 
 
 def _refusal(place: str, message: str, hint: str | None = None) -> Refused:

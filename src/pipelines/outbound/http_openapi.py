@@ -154,7 +154,7 @@ class HttpOpenapiEndpoint:
             request = await _build_request(tool, arguments)
         except CannotBuild as error:
             raise LiveCallFailed(f"The call cannot be made: {error}. Nothing was sent.") from None
-        asked = KeptRequest(
+        kept_request = KeptRequest(
             method=request.method,
             target=self._base_path + request.target,
             headers=joined_headers(request.headers, _ALWAYS, self._auth_headers),
@@ -162,7 +162,7 @@ class HttpOpenapiEndpoint:
             timeout_s=self._timeout_s,
             most_bytes=MAX_ANSWER_BYTES,
         )
-        answer = await self._connections.ask(asked)
+        answer = await self._connections.ask(kept_request)
         if isinstance(answer, NoAnswer):
             raise self._no_answer(answer, "The tool's service did not answer")
         try:
@@ -218,8 +218,8 @@ async def translate_document(helpers: HelperProcesses, document: Input, *, org_i
     except InvalidJson as error:
         raise LiveCallFailed(f"The OpenAPI document cannot be read: {error}.") from None
     except Refused as refused:
-        said = "; ".join(problem.said() for problem in refused.problems[:5])
-        raise LiveCallFailed(f"The OpenAPI document cannot be used: {said}.") from None
+        complaints = "; ".join(problem.said() for problem in refused.problems[:5])
+        raise LiveCallFailed(f"The OpenAPI document cannot be used: {complaints}.") from None
     except TookTooMuch as error:
         raise LiveCallFailed(f"The OpenAPI document was not read: {error}.") from None
     tools = []
@@ -236,9 +236,9 @@ def _as_list(value: Json) -> list[Json]:
 
 def _document_of(answer: Answer) -> Input:
     if not answer.is_success:
-        said = "a redirect, which is not followed" if 300 <= answer.status < 400 else "and no document"
+        reason = "a redirect, which is not followed" if 300 <= answer.status < 400 else "and no document"
         raise LiveCallFailed(
-            f"The OpenAPI document could not be fetched: the answer was {answer.status}, {said}."
+            f"The OpenAPI document could not be fetched: the answer was {answer.status}, {reason}."
         )
     encoding = answer.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("", "identity"):

@@ -116,8 +116,8 @@ async def discover_issuer(issuer: str, *, network: GuardedBackend, tls: ssl.SSLC
 
 
 async def fetch_json(url: str, what: str, *, network: GuardedBackend, tls: ssl.SSLContext) -> Json:
-    wanted = Post(url=url, headers=HEADERS, body=b"", timeout_s=FETCH_S, most_bytes=MAX_BYTES, method="GET")
-    return read_answer(await post_once(wanted, network=network, tls=tls), what)
+    request = Post(url=url, headers=HEADERS, body=b"", timeout_s=FETCH_S, most_bytes=MAX_BYTES, method="GET")
+    return read_answer(await post_once(request, network=network, tls=tls), what)
 
 
 def read_answer(answer: Answer | NoAnswer, what: str) -> Json:

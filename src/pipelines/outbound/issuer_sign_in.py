@@ -63,7 +63,7 @@ class IssuerSignIn:
 
     async def url(self, *, redirect_uri: str, state: str, nonce: str, challenge: str) -> str:
         """Where the browser is sent."""
-        asked = {
+        parameters = {
             "response_type": "code",
             "client_id": self.client.id,
             "redirect_uri": redirect_uri,
@@ -74,7 +74,7 @@ class IssuerSignIn:
             "code_challenge_method": "S256",
         }
         base = await self._endpoint("authorization_endpoint")
-        return f"{base}{'&' if '?' in base else '?'}{urlencode(asked)}"
+        return f"{base}{'&' if '?' in base else '?'}{urlencode(parameters)}"
 
     async def id_token(self, code: str, *, verifier: str, redirect_uri: str) -> str:
         """The token that a code stands for, not verified yet. SignInRefused, with the issuer's words."""
@@ -104,10 +104,10 @@ class IssuerSignIn:
         if isinstance(answer, Answer) and 400 <= answer.status < 500:
             raise SignInRefused(f"{self._issuer} refused the code: {_refusal_text(answer)}. Sign in again.")
         try:
-            told = read_answer(answer, "its answer to the code")
+            body = read_answer(answer, "its answer to the code")
         except NotFetched as failed:
             raise IssuerUnavailable(f"{self._issuer} did not answer as it should: {failed}.") from None
-        token = told.get("id_token") if isinstance(told, dict) else None
+        token = body.get("id_token") if isinstance(body, dict) else None
         if not isinstance(token, str):
             raise SignInRefused(f"{self._issuer} answered without an id_token: is the scope openid allowed?")
         return token
@@ -147,12 +147,12 @@ class IssuerSignIn:
 def _refusal_text(answer: Answer) -> str:
     """The issuer's own words for a refusal (RFC 6749, 5.2)."""
     try:
-        told = loads(answer.body[:MAX_BYTES])
+        text = loads(answer.body[:MAX_BYTES])
     except InvalidJson:
-        told = None
+        text = None
     if answer.file is not None:
         answer.file.close()
-    if not isinstance(told, dict):
+    if not isinstance(text, dict):
         return f"its answer was {answer.status}"
-    words = [str(told[name]) for name in ("error", "error_description") if isinstance(told.get(name), str)]
+    words = [str(text[name]) for name in ("error", "error_description") if isinstance(text.get(name), str)]
     return ": ".join(words)[:LONGEST_SAID] or f"its answer was {answer.status}"

@@ -171,10 +171,10 @@ class IncomingAnswer:
     def on_body(self, body: bytes) -> None:
         if self.is_whole or self._is_head:
             return
-        wanted = body[: self._left]
-        self._parts.append(wanted)
-        self._held += len(wanted)
-        self._left -= len(wanted)
+        part = body[: self._left]
+        self._parts.append(part)
+        self._held += len(part)
+        self._left -= len(part)
         self.is_whole = self._left == 0
 
     def on_message_complete(self) -> None:

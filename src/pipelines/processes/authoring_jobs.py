@@ -10,7 +10,7 @@ from pipelines.processes.world_jobs import checked_world, row_json, state_of, to
 
 def world_brief(data: bytes, *, agent: JsonObject, size: str, rng_seed: int, now: str) -> Iterator[bytes]:
     """What a model is told of a world that is to be made, or changed. `data` is not looked at."""
-    from pipelines.core.worlds.by_model.told import told_tools, told_types
+    from pipelines.core.worlds.by_model.prompt_data import told_types, tools_for_prompt
     from pipelines.core.worlds.by_model.world_question import WorldBrief
     from pipelines.core.worlds.shapes import ENTITIES
     from pipelines.core.worlds.types.toolset_outline import outline_of
@@ -22,7 +22,7 @@ def world_brief(data: bytes, *, agent: JsonObject, size: str, rng_seed: int, now
     except Refused:  # tools that speak of nothing: a model may see more in them
         types = {}
     brief = WorldBrief(
-        tools=told_tools(toolset.tools),
+        tools=tools_for_prompt(toolset.tools),
         types=types,
         behaviour=toolset.behavior,
         wishes=toolset.instructions,
@@ -57,8 +57,8 @@ def rows_brief(
     rejected: list[list[str]],
 ) -> Iterator[bytes]:
     """What a model is told of rows that are wanted over the frozen world."""
+    from pipelines.core.worlds.by_model.prompt_data import shown_records, tools_for_prompt
     from pipelines.core.worlds.by_model.row_question import MOST_EARLIER, MOST_REJECTED, RowsBrief
-    from pipelines.core.worlds.by_model.told import shown_records, told_tools
     from pipelines.core.worlds.ground import ground_of
     from pipelines.core.worlds.rows.trials import untried
 
@@ -67,7 +67,7 @@ def rows_brief(
     brief = RowsBrief(
         bucket={"name": bucket["name"], "theme": bucket["theme"]},
         rows=rows,
-        tools=told_tools([tool for tool in toolset.tools if tool.name not in guesses]),
+        tools=tools_for_prompt([tool for tool in toolset.tools if tool.name not in guesses]),
         not_usable={**guesses},
         behaviour=toolset.behavior,
         today=now,
@@ -102,9 +102,9 @@ def prove_written_rows(
     proved = 0
     for number, draft in enumerate(drafts, drafted + 1):
         row = proved_draft(draft, ground, bucket=bucket, now=now, earlier_texts=texts)
-        told = row_json(row, toolset, now)
-        yield dumps(told | {"draft": number})
-        if isinstance(row, ProvedRow) and told["status"] == "kept":
+        row_report = row_json(row, toolset, now)
+        yield dumps(row_report | {"draft": number})
+        if isinstance(row, ProvedRow) and row_report["status"] == "kept":
             texts.append(row.draft.user_instruction)
             proved += 1
         if proved == wanted:

@@ -63,10 +63,10 @@ def upload_rows(
         source = split.rows if split is not None else loads_own(data)["rows"]  # type: ignore[index, call-overload]
     tools = agent.tools if agent is not None else None
     ledger_schema = agent.ledger_schema if agent is not None else None
-    asked: Any = format or "table"
+    format_read: Any = format or "table"
     read = read_tasks(
         source,
-        format=asked,
+        format=format_read,
         tools=tools,
         ledger_schema=ledger_schema,
         keep=EncodedSeeds,
@@ -75,7 +75,7 @@ def upload_rows(
     )
     del source, data
     until = time.process_time() + MOST_WARNING_S
-    told = upload_warnings(
+    warnings = upload_warnings(
         read.seeds,
         tools=tools,
         ledger_schema=ledger_schema,
@@ -85,7 +85,7 @@ def upload_rows(
     )
     assert isinstance(read.seeds, EncodedSeeds)
     yield from read.seeds.handed_over()
-    yield dumps({"notes": read.notes, "warnings": told.warnings, "sentences": told.sentences})
+    yield dumps({"notes": read.notes, "warnings": warnings.warnings, "sentences": warnings.sentences})
 
 
 def recorded_runs(data: bytes) -> Iterator[bytes]:
@@ -108,11 +108,11 @@ def preview_rows(
     stored = loads_own(definition) if definition is not None else None
     agent = AgentDefinition.from_stored(stored) if isinstance(stored, dict) else None
     until = time.process_time() + MOST_WARNING_S
-    asked: Any = format
+    format_read: Any = format
     yield dumps(
         preview_upload(
             data,
-            format=asked,
+            format=format_read,
             naming=ColumnNaming.from_json(naming),
             tools=agent.tools if agent is not None else None,
             ledger_schema=agent.ledger_schema if agent is not None else None,
@@ -154,8 +154,8 @@ def report_flags(data: bytes, *, matrix_id: str, wanted: list[list[str]]) -> Ite
     from pipelines.core.evals.reviews.review import flags_of
 
     report: Any = loads_own(data)
-    asked = {(scenario_id, variation): why for scenario_id, variation, why in wanted}
-    for flag in flags_of(report, matrix_id=matrix_id, wanted=asked):
+    reasons = {(scenario_id, variation): why for scenario_id, variation, why in wanted}
+    for flag in flags_of(report, matrix_id=matrix_id, wanted=reasons):
         yield dumps(flag.as_json())
 
 

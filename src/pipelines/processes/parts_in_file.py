@@ -14,9 +14,9 @@ class PartsInFile:
         weakref.finalize(self, self._file.close)
 
     def append(self, part: bytes) -> None:
-        left = memoryview(part)
-        while left:
-            left = left[self._file.write(left) :]
+        rest = memoryview(part)
+        while rest:
+            rest = rest[self._file.write(rest) :]
         self._ends.append(self._ends[-1] + len(part))
 
     def clear(self) -> None:

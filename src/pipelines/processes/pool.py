@@ -149,12 +149,12 @@ class _Helper:
     def _result(
         self, parts: list[bytes] | PartsInFile, connection: socket.socket, job: Job, until: float
     ) -> None:
-        left = job.most_bytes
+        bytes_left = job.most_bytes
         problem: Exception | None = None
         while True:
             connection.settimeout(max(until - time.monotonic(), 0.001))
-            kind, body = frames.receive(connection, left)
-            left -= len(body)
+            kind, body = frames.receive(connection, bytes_left)
+            bytes_left -= len(body)
             if kind == frames.PART:
                 parts.append(body)
             elif kind == frames.END:

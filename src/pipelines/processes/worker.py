@@ -31,12 +31,12 @@ def main() -> None:
     is_leaving = False
     while not is_leaving:
         try:
-            asked, data = _received(connection, memory_bytes)
+            job, data = _received(connection, memory_bytes)
         except (EOFError, ConnectionError):  # the server is gone
             return
         # By processor time, so that a busy machine refuses nothing; the signal ends the process.
-        signal.setitimer(signal.ITIMER_PROF, asked["limit_s"])
-        _answer(connection, asked, data)
+        signal.setitimer(signal.ITIMER_PROF, job["limit_s"])
+        _answer(connection, job, data)
         signal.setitimer(signal.ITIMER_PROF, 0)
         del data
         is_leaving = _most_used_kib() > LEAVES_AT_KIB
@@ -57,14 +57,14 @@ def _received(connection: socket.socket, memory_bytes: int) -> tuple[dict, bytes
     marker, files, _, _ = socket.recv_fds(connection, 1, 1)
     if not marker:
         raise EOFError
-    asked: Any = loads_own(frames.receive(connection).body)
-    resource.setrlimit(resource.RLIMIT_AS, (asked["memory_bytes"], memory_bytes))
+    job: Any = loads_own(frames.receive(connection).body)
+    resource.setrlimit(resource.RLIMIT_AS, (job["memory_bytes"], memory_bytes))
     data = frames.receive(connection).body
     if files:
         with os.fdopen(files[0], "rb") as file:
             file.seek(0)
             data = file.read()
-    return asked, data
+    return job, data
 
 
 def _answer(connection: socket.socket, asked: dict, data: bytes) -> None:  # type: ignore[type-arg]
@@ -73,8 +73,8 @@ def _answer(connection: socket.socket, asked: dict, data: bytes) -> None:  # typ
             frames.send(connection, frames.PART, part)
     except Refused as refused:
         problems = [problem.as_json() for problem in refused.problems]
-        told = {"problems": problems, "what": refused.what, "total": refused.total}
-        frames.send(connection, frames.REFUSED, dumps(told))
+        body = {"problems": problems, "what": refused.what, "total": refused.total}
+        frames.send(connection, frames.REFUSED, dumps(body))
     except InvalidJson as error:
         frames.send(connection, frames.UNREADABLE, str(error).encode("utf-8", "replace"))
     except (MemoryError, RecursionError):

@@ -24,8 +24,8 @@ def make_world(data: bytes, *, agent: JsonObject, size: str, rng_seed: int, now:
     from pipelines.core.worlds.make_world import make_world
 
     toolset = toolset_of(agent)
-    made = make_world(toolset, size=_size(size), rng_seed=rng_seed, now=now)
-    yield from world_parts(toolset, state_of(data), made.state, now, notes=made.notes)
+    world = make_world(toolset, size=_size(size), rng_seed=rng_seed, now=now)
+    yield from world_parts(toolset, state_of(data), world.state, now, notes=world.notes)
 
 
 def refine_world(
@@ -122,8 +122,8 @@ def make_rows(
 
     toolset, state = toolset_of(agent), state_of(data)
     ground = ground_of(toolset, state)
-    asked: Any = bucket
-    whole = Bucket(name=asked["name"], theme=asked["theme"], rows=asked["rows"])
+    bucket_body: Any = bucket
+    whole = Bucket(name=bucket_body["name"], theme=bucket_body["theme"], rows=bucket_body["rows"])
     drafts = draft_rows(toolset, state, whole, rng_seed=rng_seed, now=now, axes=axes, ground=ground)
     texts = list(earlier_texts)
     number = proved = 0
@@ -135,9 +135,9 @@ def make_rows(
         # Those that are passed over were counted by whoever stored them: the time is for new ones.
         until = until or time.process_time() + budget_s
         row = prove_row(toolset, state, draft, now=now, earlier_texts=texts, ground=ground)
-        told = row_json(row, toolset, now)
-        yield dumps(told | {"draft": number})
-        if isinstance(row, ProvedRow) and told["status"] == "kept":
+        row_report = row_json(row, toolset, now)
+        yield dumps(row_report | {"draft": number})
+        if isinstance(row, ProvedRow) and row_report["status"] == "kept":
             texts.append(draft.user_instruction)
             proved += 1
         if proved == wanted or time.process_time() > until:
@@ -220,30 +220,30 @@ def world_parts(
     found = advisories(toolset, after, now=now, ground=ground)
     notes = (*notes, *tools_without_rows(ground))
     yield dumps(after)
-    told: JsonObject = {
+    parts: JsonObject = {
         "said": said,
         "notes": [*notes[:MOST_NOTES]],
         "advisories": [advisory.as_json() for advisory in found[:MOST_ADVISORIES]],
         "advisories_left_out": max(0, len(found) - MOST_ADVISORIES),
     }
-    yield dumps(told | type_counts(after))
+    yield dumps(parts | type_counts(after))
     yield dumps(world_difference(before, after).as_json())
 
 
 def row_json(row: "ProvedRow | RejectedRow", toolset: "Toolset", now: str) -> JsonObject:
     from pipelines.core.worlds.shapes import ProvedRow
 
-    asked: JsonObject = {"user_instruction": row.draft.user_instruction}
+    request: JsonObject = {"user_instruction": row.draft.user_instruction}
     if not isinstance(row, ProvedRow):
-        return asked | {"status": "rejected", "reason_code": row.reason_code, "reason": row.reason}
+        return request | {"status": "rejected", "reason_code": row.reason_code, "reason": row.reason}
     try:
         seed = _seed_of(row.draft, toolset, now)
     except Refused as refused:  # a draft that no upload would take: ours, and told as such
         reason = "; ".join(problem.said() for problem in refused.problems[:3])
-        return asked | {"status": "rejected", "reason_code": "invalid_seed", "reason": reason}
+        return request | {"status": "rejected", "reason_code": "invalid_seed", "reason": reason}
     calls: list[Json] = [call.as_json() for call in row.calls]
     proof: JsonObject = {"said": row.proof, "calls": calls, "draft": row.draft.as_json()}
-    return asked | {"status": "kept", "seed": seed, "proof": proof}
+    return request | {"status": "kept", "seed": seed, "proof": proof}
 
 
 def _seed_of(draft: "DraftRow", toolset: "Toolset", now: str) -> JsonObject:

@@ -90,8 +90,8 @@ class _Reader:
 
     def _file_place(self, given: str | Path) -> Path:
         """The path relative to the test's file, else relative to the root directory."""
-        beside, root = self._definition.path.parent / given, self._definition.config.rootpath / given
-        return beside if beside.exists() or not root.exists() else root
+        sibling, root = self._definition.path.parent / given, self._definition.config.rootpath / given
+        return sibling if sibling.exists() or not root.exists() else root
 
     def _path(self, name: str) -> Path | None:
         given = self._given.get(name)

@@ -90,8 +90,8 @@ class _ServedRuns:
         if (dataset, agent_id) not in self._tasks:
             body = {"name": dataset.name, "agent_id": str(agent_id)}
             file = (dataset.name, read_bytes(dataset))
-            made = self.server.post("/api/datasets", files={"file": file}, data=body)
-            self._tasks[dataset, agent_id] = made["task_ids"]
+            created = self.server.post("/api/datasets", files={"file": file}, data=body)
+            self._tasks[dataset, agent_id] = created["task_ids"]
         return self._tasks[dataset, agent_id]
 
 

@@ -73,8 +73,8 @@ class Groups:
 
     def describe(self) -> str:
         place = self.folders["memory"]
-        told = f"cgroup v{self.version} at {place} limits {', '.join(self.folders)}"
-        return told + "".join(f"; not {name}: {why}" for name, why in self.missing.items())
+        text = f"cgroup v{self.version} at {place} limits {', '.join(self.folders)}"
+        return text + "".join(f"; not {name}: {why}" for name, why in self.missing.items())
 
     def make(self, *, memory_bytes: int, processes: int) -> Group:
         """Raises OSError, and then has left nothing behind."""
@@ -125,8 +125,8 @@ def _try(groups: Groups) -> None:
             [sys.executable, "-I", "-S", "-c", _JOIN, *procs], capture_output=True, text=True, timeout=30
         )
         if done.returncode != 0:
-            said = done.stderr.strip().splitlines()[-1:]
-            raise CannotUse(f"no process can be moved into it: {''.join(said)} ({_DELEGATE})")
+            last_line = done.stderr.strip().splitlines()[-1:]
+            raise CannotUse(f"no process can be moved into it: {''.join(last_line)} ({_DELEGATE})")
     finally:
         group.remove()
 

@@ -26,16 +26,16 @@ def read_frame(
     """What the process inside said. It may be lying or babbling, but only about itself. `checked` says which
     values may be a result."""
     try:
-        said = loads(frame)
+        body = loads(frame)
     except InvalidJson:
         return None, _unreadable_result()
-    kind = said.get("kind") if isinstance(said, dict) else None
-    if not isinstance(said, dict) or not isinstance(kind, str):
+    kind = body.get("kind") if isinstance(body, dict) else None
+    if not isinstance(body, dict) or not isinstance(kind, str):
         return None, _unreadable_result()
     if kind == "result":
-        return _result(said.get("json"), limits, checked)
+        return _result(body.get("json"), limits, checked)
     if kind == "too_large":
-        size = said.get("size")
+        size = body.get("size")
         return None, too_large(size if isinstance(size, int) else 0, limits)
     if kind not in (
         CodeErrorKind.EXCEPTION,
@@ -44,7 +44,7 @@ def read_frame(
         CodeErrorKind.BAD_RESULT,
     ):
         return None, _unreadable_result()
-    return None, _reported_error(CodeErrorKind(kind), said, limits)
+    return None, _reported_error(CodeErrorKind(kind), body, limits)
 
 
 def _result(

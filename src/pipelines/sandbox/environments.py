@@ -59,12 +59,12 @@ class Environments:
         Equal texts get the environment of the first time, without asking an index again. Raises Refused
         (core.problems) for lines that are no plain requirements, CannotPrepare with uv's words.
         """
-        wanted = parse_requirements(requirements)
-        if not wanted:
+        packages = parse_requirements(requirements)
+        if not packages:
             return None
-        asked = hashlib.sha256("\n".join([str(self._python), *wanted]).encode()).hexdigest()
-        async with self._locks.setdefault(asked, asyncio.Lock()):
-            return await asyncio.to_thread(self._prepared, wanted, asked)
+        key = hashlib.sha256("\n".join([str(self._python), *packages]).encode()).hexdigest()
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            return await asyncio.to_thread(self._prepared, packages, key)
 
     def _prepared(self, wanted: list[str], asked: str) -> Path:
         known = self._directory / "asked" / asked
@@ -83,10 +83,10 @@ class Environments:
         return environment
 
     def _version(self) -> tuple[str, str]:
-        told = subprocess.run(
+        output = subprocess.run(
             [self._python, "-I", "-S", "-c", _VERSION], capture_output=True, text=True, check=True, timeout=60
         )
-        short, _, full = told.stdout.strip().partition(" ")
+        short, _, full = output.stdout.strip().partition(" ")
         return short, full
 
     def _resolved(self, wanted: list[str]) -> str:
@@ -97,24 +97,24 @@ class Environments:
     def _install(self, lock: str, environment: Path, version: str) -> None:
         """Into a folder beside, which takes its name only when it is whole."""
         self._directory.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(prefix=".making-", dir=self._directory))
+        temporary = Path(tempfile.mkdtemp(prefix=".making-", dir=self._directory))
         try:
-            packages = made / "lib" / f"python{version}" / "site-packages"
+            packages = temporary / "lib" / f"python{version}" / "site-packages"
             packages.mkdir(parents=True)
-            (made / "bin").mkdir()
-            (made / "bin" / "python").symlink_to(self._python)
-            (made / "pyvenv.cfg").write_text(f"home = {self._python.parent}\n")
+            (temporary / "bin").mkdir()
+            (temporary / "bin" / "python").symlink_to(self._python)
+            (temporary / "pyvenv.cfg").write_text(f"home = {self._python.parent}\n")
             options = ["--no-build", "--no-deps", "--require-hashes", "--compile-bytecode"]
             self._uv(["pip", "install", "-q", *options, "--target", str(packages), "-r", "-"], given=lock)
-            for folder in (made, made / "lib", packages.parent, packages, made / "bin"):
+            for folder in (temporary, temporary / "lib", packages.parent, packages, temporary / "bin"):
                 folder.chmod(0o755)
             try:
-                made.rename(environment)
+                temporary.rename(environment)
             except OSError:
                 if not environment.is_dir():  # else another process was faster, with the same
                     raise
         finally:
-            shutil.rmtree(made, ignore_errors=True)
+            shutil.rmtree(temporary, ignore_errors=True)
 
     def _uv(self, arguments: Sequence[str], *, given: str) -> str:
         command = [_uv_executable(), *arguments, "--python", str(self._python), "--no-python-downloads"]
@@ -143,8 +143,8 @@ class Environments:
 
 
 def _uv_executable() -> str:
-    beside = Path(sys.executable).parent / "uv"
-    found = str(beside) if beside.exists() else shutil.which("uv")
+    sibling = Path(sys.executable).parent / "uv"
+    found = str(sibling) if sibling.exists() else shutil.which("uv")
     if found is None:
         raise CannotPrepare("this server has no uv, which installs requirements (pip install uv)")
     return found
@@ -157,6 +157,6 @@ def _own_variables() -> dict[str, str]:
 
 
 def _write_whole(path: Path, text: str) -> None:
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_text(text)
-    beside.replace(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(text)
+    temporary.replace(path)

@@ -112,8 +112,8 @@ class FunctionBox:
         """One call, or a look at the functions."""
         program = self.program
         limits = replace(program.limits, wall_s=wall_s or program.limits.wall_s)
-        told = {"limits": self._pool.limits(limits), "result_bytes": limits.result_bytes}
-        whole = {**message, **told}
+        request = {"limits": self._pool.limits(limits), "result_bytes": limits.result_bytes}
+        whole = {**message, **request}
         self._calls += 1
         self.is_reusable = False
         answered = await self._exchange(whole, limits, serve)
@@ -145,8 +145,8 @@ class FunctionBox:
     async def _is_clean(self) -> bool:
         with suppress(TimeoutError):
             async with asyncio.timeout(TIDIES_WITHIN_S):
-                told = await self._held.sandbox.read_notice()
-                return told is not None and told.get("clean") is True
+                notice = await self._held.sandbox.read_notice()
+                return notice is not None and notice.get("clean") is True
         return False
 
     async def close(self) -> None:
@@ -162,9 +162,9 @@ def _accept_any(value: Json) -> Json | CodeError:
 def _read(frame: bytes, limits: Limits) -> tuple[Any, CodeError | None]:
     if len(frame) < 200:  # what the first process says of a call that ended without a frame
         with suppress(InvalidJson):
-            said = loads(frame)
-            if isinstance(said, dict) and said.get("kind") == "ended":
-                status = said.get("status")
+            body = loads(frame)
+            if isinstance(body, dict) and body.get("kind") == "ended":
+                status = body.get("status")
                 return None, without_frame(status if isinstance(status, int) else 1, limits)
     return _read_any(frame, limits)
 

@@ -174,5 +174,5 @@ def _end_reason(outcome: CodeOutcome) -> str:
     else:
         code = outcome.result.get("exit_code") if isinstance(outcome.result, dict) else None
         ended = f"it ended with exit code {code}"
-    said = outcome.stderr.strip()[-LONGEST_WORDS:]
-    return f"{ended}; it said: {said}" if said else ended
+    words = outcome.stderr.strip()[-LONGEST_WORDS:]
+    return f"{ended}; it said: {words}" if words else ended

@@ -83,8 +83,8 @@ def last_use(directory: Path, name: str) -> float:
 def new_folder(parent: Path) -> Iterator[Path]:
     """An empty folder under a name that nobody has; gone afterwards, unless it was moved."""
     parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix="new-", dir=parent))
+    folder = Path(tempfile.mkdtemp(prefix="new-", dir=parent))
     try:
-        yield made
+        yield folder
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)

@@ -62,9 +62,9 @@ def _clone_owned(below: int, target: str, uid: int) -> None:
     os.mkdir(target)
     tree = _call(_OPEN_TREE, below, b"", _AT_EMPTY_PATH | _OPEN_TREE_CLONE | os.O_CLOEXEC, what="open_tree")
     users = _mapping(OWNER, uid)
-    wanted = _MountAttributes(attr_set=_MOUNT_ATTR_RDONLY | _MOUNT_ATTR_IDMAP, userns_fd=users)
-    size = ctypes.sizeof(wanted)
-    _call(_MOUNT_SETATTR, tree, b"", _AT_EMPTY_PATH, ctypes.byref(wanted), size, what="map owners")
+    attributes = _MountAttributes(attr_set=_MOUNT_ATTR_RDONLY | _MOUNT_ATTR_IDMAP, userns_fd=users)
+    size = ctypes.sizeof(attributes)
+    _call(_MOUNT_SETATTR, tree, b"", _AT_EMPTY_PATH, ctypes.byref(attributes), size, what="map owners")
     _call(_MOVE_MOUNT, tree, b"", _AT_FDCWD, target.encode(), _MOVE_MOUNT_F_EMPTY_PATH, what="move_mount")
     os.close(users)
     os.close(tree)
@@ -72,7 +72,7 @@ def _clone_owned(below: int, target: str, uid: int) -> None:
 
 def _mapping(on_disk: int, seen: int) -> int:
     """A user namespace that says so; only a process can make one."""
-    made, making = os.pipe()
+    reader, making = os.pipe()
     over, going = os.pipe()
     child = os.fork()
     if child == 0:
@@ -84,14 +84,14 @@ def _mapping(on_disk: int, seen: int) -> int:
     os.close(making)
     os.close(over)
     try:
-        if not os.read(made, 1):
+        if not os.read(reader, 1):
             raise OSError("no user namespace can be made")
         for kind in ("uid", "gid"):
             with open(f"/proc/{child}/{kind}_map", "w") as file:
                 file.write(f"{on_disk} {seen} 1")
         return os.open(f"/proc/{child}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
     finally:
-        os.close(made)
+        os.close(reader)
         os.close(going)
         os.waitpid(child, 0)
 

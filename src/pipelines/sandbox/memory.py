@@ -81,8 +81,8 @@ _RESIDENT, _TABLES = ("VmRSS:", "VmPTE:"), ("VmPTE:",)
 
 def _status_bytes(pid: int, lines: tuple[str, ...]) -> int:
     try:
-        told = Path(f"/proc/{pid}/status").read_text().splitlines()
-        return 1024 * sum(int(line.split()[1]) for line in told if line.startswith(lines))
+        status_lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        return 1024 * sum(int(line.split()[1]) for line in status_lines if line.startswith(lines))
     except (OSError, IndexError, ValueError):
         return 0  # it has ended
 

@@ -82,13 +82,13 @@ async def _try(launcher: Launcher, python: Interpreter, bwrap: str) -> str | Non
 
 
 def _remedy(failures: list[str]) -> str:
-    said = " ".join(failures)
-    if "Unknown option" in said or "unknown option" in said:
+    output = " ".join(failures)
+    if "Unknown option" in output or "unknown option" in output:
         return "install bubblewrap 0.8 or newer"
     if _APPARMOR.exists() and _APPARMOR.read_text().strip() == "1":
         return f"AppArmor forbids bubblewrap to make user namespaces: give /usr/bin/bwrap a profile; {_GUIDE}"
-    if Path("/.dockerenv").exists() or "unshare mounts" in said:
+    if Path("/.dockerenv").exists() or "unshare mounts" in output:
         return f"a container needs permission to make namespaces; {_GUIDE}"
-    if "namespace" in said or "uid map" in said:
+    if "namespace" in output or "uid map" in output:
         return f"user namespaces are switched off (sysctl user.max_user_namespaces); {_GUIDE}"
     return _GUIDE

@@ -105,12 +105,12 @@ def _is_removed(one: _Found, rules: Rules) -> bool:
             return False
         if rules.is_dry:
             return True
-        gone = one.directory / f".gone-{secrets.token_hex(8)}"
+        renamed = one.directory / f".gone-{secrets.token_hex(8)}"
         try:
-            one.path.rename(gone)
+            one.path.rename(renamed)
         except FileNotFoundError:
             return False  # another process was faster
-    shutil.rmtree(gone, ignore_errors=True)
+    shutil.rmtree(renamed, ignore_errors=True)
     return True
 
 
@@ -136,9 +136,9 @@ def _size(folder: Path, seen: set[tuple[int, int]]) -> int:
 
 def _forget_answers(directory: Path) -> None:
     """Which environment a requirements text had, where that is gone."""
-    asked = directory / "asked"
+    answers = directory / "asked"
     with suppress(FileNotFoundError):
-        for answer in asked.iterdir():
+        for answer in answers.iterdir():
             with suppress(OSError, UnicodeDecodeError):
                 if not (directory / answer.read_text()).is_dir():
                     answer.unlink()

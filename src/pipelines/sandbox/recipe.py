@@ -120,15 +120,15 @@ def isolated(
     """The recipe. As root the uid is dropped before bubblewrap starts, because root's capabilities would go
     in with it and no limit on processes holds for root; folders it could not reach then are staged.
     `hidden` folders of the server are empty inside, should they lie in one that is shown."""
-    shown = {"sbx": INSIDE, "agent": layout.source_dir}
-    shown |= {"env": layout.environment} if layout.environment else {}
-    shown |= {"python": python.prefix} if python.needs_mount else {}
+    options = {"sbx": INSIDE, "agent": layout.source_dir}
+    options |= {"env": layout.environment} if layout.environment else {}
+    options |= {"python": python.prefix} if python.needs_mount else {}
     room = layout.workspace
     if room is not None:
-        shown |= {"given": room.given} | ({"deps": room.dependencies} if room.dependencies else {})
-        shown |= {"fills": room.fills} if room.fills is not None else {}
-    staged = {name: str(path) for name, path in shown.items()} if is_root() else {}
-    seen = {name: f"{STAGE}/{name}" if staged else str(path) for name, path in shown.items()}
+        options |= {"given": room.given} | ({"deps": room.dependencies} if room.dependencies else {})
+        options |= {"fills": room.fills} if room.fills is not None else {}
+    staged = {name: str(path) for name, path in options.items()} if is_root() else {}
+    seen = {name: f"{STAGE}/{name}" if staged else str(path) for name, path in options.items()}
     covered = _hidden_inside(hidden, python)
     arguments = [
         *_namespaces(room.uid if room is not None else AGENT_UID),
@@ -213,14 +213,16 @@ def _is_visible(folder: Path, python: Interpreter) -> bool:
 def first_exposed(hidden: Sequence[Path], python: Interpreter) -> Path | None:
     """A folder of the server that must be seen, because what code needs to run lies in it."""
     needed = [python.executable.parent, python.prefix / "lib", Path("/usr/bin"), Path("/usr/lib"), *_SYSTEM]
-    shown = (folder for folder in hidden if _is_visible(folder, python))
-    return next((one for one in shown if any(place.is_relative_to(one) for place in needed)), None)
+    visible = (folder for folder in hidden if _is_visible(folder, python))
+    return next((one for one in visible if any(place.is_relative_to(one) for place in needed)), None)
 
 
 def _hidden_inside(hidden: Sequence[Path], python: Interpreter) -> list[Path]:
     """Of the hidden folders those that would be seen; what lies in another of them is gone with it."""
-    shown = [folder for folder in hidden if _is_visible(folder, python)]
-    return [one for one in shown if not any(one != other and one.is_relative_to(other) for other in shown)]
+    visible = [folder for folder in hidden if _is_visible(folder, python)]
+    return [
+        one for one in visible if not any(one != other and one.is_relative_to(other) for other in visible)
+    ]
 
 
 def _empty_folders(covered: Sequence[Path]) -> list[str]:

@@ -37,9 +37,11 @@ def parse_requirements(text: str) -> list[str]:
         if refusal is None:
             found.add(plain)
         else:
-            shown = plain[:80] if "://" not in plain else plain.split("://", 1)[0][-40:] + "://…"
+            requirement = plain[:80] if "://" not in plain else plain.split("://", 1)[0][-40:] + "://…"
             problems.append(
-                Problem(path=f"requirements, line {number}", message=f"{shown!r} {refusal}", hint=_INSTEAD)
+                Problem(
+                    path=f"requirements, line {number}", message=f"{requirement!r} {refusal}", hint=_INSTEAD
+                )
             )
     if problems:
         raise Refused(problems, "the requirements")

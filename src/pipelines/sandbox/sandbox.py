@@ -225,10 +225,10 @@ class Sandbox:
         """A short frame that comes unasked; None where none comes. Never raises but for cancellation."""
         try:
             frame = await self._receive(_SMALL_FRAME)
-            said = json.loads(frame) if frame is not None else None
+            notice = json.loads(frame) if frame is not None else None
         except (_TooLarge, ValueError, RecursionError):
             return None
-        return said if isinstance(said, dict) else None
+        return notice if isinstance(notice, dict) else None
 
     async def piece(self, largest: int) -> bytes | None:
         """One more frame of an answer that comes in several; None when no more comes."""

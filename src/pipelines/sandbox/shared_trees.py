@@ -45,19 +45,25 @@ async def _try_sharing(pool: SandboxPool, place: Path) -> None:
     for name in ("", "empty", "made"):
         (place / name).mkdir(exist_ok=True)
         (place / name).chmod(0o755)
-    most, made = MEBIBYTE, place / "made"
+    most, folder = MEBIBYTE, place / "made"
     layout = layout_of(
         given=place / "empty", dependencies=None, workspace_bytes=most, source_dir=place / "empty"
     )
     async with open_box(pool, layout, place=NOBODY, is_single=True) as box:
         await box.make_seed(archive=None, files=_PROBE_FILES)
         await box.make_baseline(most_files=len(_PROBE_FILES))
-        await box.save_archives(made, most_bytes=most)
-    for file in made.iterdir():
+        await box.save_archives(folder, most_bytes=most)
+    for file in folder.iterdir():
         file.chmod(0o644)
     shared = place / "shared"
     await share(
-        pool, made, shared, empty=place / "empty", most_files=len(_PROBE_FILES), most_bytes=most, place=NOBODY
+        pool,
+        folder,
+        shared,
+        empty=place / "empty",
+        most_files=len(_PROBE_FILES),
+        most_bytes=most,
+        place=NOBODY,
     )
     layout = layout_of(
         given=shared,

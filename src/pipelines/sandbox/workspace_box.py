@@ -167,7 +167,7 @@ class WorkspaceBox:
         """Tree and repository into files of the host, unread."""
         await self._held.sandbox.order({"kind": "archives", "names": list(names)})
         for name in names:
-            left = (
+            bytes_left = (
                 2 * most_bytes + 64 * MEBIBYTE
             )  # an archive pads each file, a repository has all of them once more
             with (folder / name).open("xb") as file:
@@ -178,8 +178,8 @@ class WorkspaceBox:
                         raise BoxFailed("the workspace was lost while it was packed", is_ours=True)
                     if not piece:
                         break
-                    left -= len(piece)
-                    if left < 0:
+                    bytes_left -= len(piece)
+                    if bytes_left < 0:
                         raise BoxFailed("the workspace is too large to be kept")
                     await asyncio.to_thread(file.write, piece)
 
@@ -302,10 +302,10 @@ def _changes(found: Mapping[str, Any]) -> Changes:
 
 
 def _signs(found: Mapping[str, Any]) -> list[str]:
-    said = [str(one) for one in found.get("history", ())]
+    signs = [str(one) for one in found.get("history", ())]
     if found.get("left"):
-        said.append(f"the agent left processes running: {', '.join(map(str, found['left']))}"[:500])
-    return said
+        signs.append(f"the agent left processes running: {', '.join(map(str, found['left']))}"[:500])
+    return signs
 
 
 def _decoded(text: str | None) -> bytes | None:
@@ -331,10 +331,10 @@ def _read_agent(own: Limits, frame: bytes, limits: Limits) -> tuple[Any, CodeErr
     """As of any agent; the process around it says how one ended that said nothing itself."""
     if len(frame) < 200:
         with suppress(InvalidJson):
-            said = loads(frame)
-            if isinstance(said, dict) and said.get("kind") == "ended":
-                status = said.get("status")
+            body = loads(frame)
+            if isinstance(body, dict) and body.get("kind") == "ended":
+                status = body.get("status")
                 return None, without_frame(status if isinstance(status, int) else 1, own)
-            if isinstance(said, dict) and said.get("kind") == "timeout":
+            if isinstance(body, dict) and body.get("kind") == "timeout":
                 return None, timed_out(own)
     return read_frame(frame, limits)

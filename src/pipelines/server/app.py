@@ -293,7 +293,7 @@ def _models(
 ) -> Models:
     """The operator may name models on private addresses. For orgs, the outbound policy decides."""
     names = settings.model_names
-    wanted = ModelSettings(
+    model_settings = ModelSettings(
         names=frozenset(names.values()),
         keys=settings.model_keys,
         allows_private=settings.allows_private_endpoints,
@@ -303,7 +303,7 @@ def _models(
     transports = Transports(
         own=ModelTransport(AddressPolicy(allow_private=True)), guarded=ModelTransport(policy)
     )
-    clients = OpenedModels(database, secrets, wanted, transports)
+    clients = OpenedModels(database, secrets, model_settings, transports)
     redaction_of = ModelSecrets(database, secrets, settings.model_keys).redaction_of
     return Models(database, clients, names, now=now, redaction_of=redaction_of)
 

@@ -35,7 +35,9 @@ def render(document: dict[str, Any]) -> str:
                 operation = operations[method]
                 tag = (operation.get("tags") or ["other"])[0]
                 sections.setdefault(tag, []).append(_operation(method, path, operation))
-    body = "".join(f"<h2>{escape(tag)}</h2>{''.join(shown)}" for tag, shown in sections.items())
+    body = "".join(
+        f"<h2>{escape(tag)}</h2>{''.join(sections_html)}" for tag, sections_html in sections.items()
+    )
     return (
         "<!doctype html><html lang=en><meta charset=utf-8>"
         "<meta name=viewport content='width=device-width, initial-scale=1'>"

@@ -58,8 +58,8 @@ class Oidc:
         )
 
     def cookie(self, begun: Begun) -> str:
-        told = [begun.state, begun.nonce, begun.verifier, begun.then, begun.expires_at]
-        text = base64.urlsafe_b64encode(dumps(told)).decode()
+        parts = [begun.state, begun.nonce, begun.verifier, begun.then, begun.expires_at]
+        text = base64.urlsafe_b64encode(dumps(parts)).decode()
         return self._signature(text) + text
 
     def read(self, cookie: str, now: str) -> Begun | None:
@@ -68,11 +68,11 @@ class Oidc:
         if not hmac.compare_digest(signature.encode(), self._signature(text).encode()):
             return None
         try:
-            told = loads(base64.urlsafe_b64decode(text))
+            parts = loads(base64.urlsafe_b64decode(text))
         except (InvalidJson, ValueError):
             return None
-        assert isinstance(told, list), "the signature is valid"
-        state, nonce, verifier, then, expires_at = map(str, told)
+        assert isinstance(parts, list), "the signature is valid"
+        state, nonce, verifier, then, expires_at = map(str, parts)
         begun = Begun(state=state, nonce=nonce, verifier=verifier, then=then, expires_at=expires_at)
         return begun if expires_at > now else None
 

@@ -148,18 +148,18 @@ def _add_errors(path: str, described: Described) -> None:
         statuses = statuses | _PROXY_ONLY
     name = "ErrorAnswerWithDetail" if path.startswith(API_V1) else "ErrorAnswer"
     for status in sorted(statuses):
-        said: Described = {"description": statuses[status]}
-        said |= {"headers": _RETRY_AFTER} if status in ("429", "503") else {}
-        said["content"] = {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}
-        described["responses"].setdefault(status, said)
+        description: Described = {"description": statuses[status]}
+        description |= {"headers": _RETRY_AFTER} if status in ("429", "503") else {}
+        description["content"] = {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}
+        described["responses"].setdefault(status, description)
 
 
 def _add_tool_failures(described: Described, source: Described) -> None:
     """A failure rule, or a plan, may answer with any status; what it says is in the tool's own reply."""
     failure = {"application/json": {"schema": {"$ref": "#/components/schemas/ToolFailure"}}}
-    for status, said in described["responses"].items():
-        said["headers"] = {**said.get("headers", {}), **source}
+    for status, response in described["responses"].items():
+        response["headers"] = {**response.get("headers", {}), **source}
         if status != "200":
-            said["content"] = failure
-    told = "What the tool answered with a status of its own."
-    described["responses"]["default"] = {"description": told, "headers": source, "content": failure}
+            response["content"] = failure
+    description = "What the tool answered with a status of its own."
+    described["responses"]["default"] = {"description": description, "headers": source, "content": failure}

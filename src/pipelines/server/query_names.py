@@ -42,9 +42,9 @@ def _names(dependant: Dependant) -> Iterator[str]:
 
 
 def _problem(name: str, known: tuple[str, ...]) -> Problem:
-    told = f"known are {quote_names(known)}" if known else "this endpoint has none"
+    known_text = f"known are {quote_names(known)}" if known else "this endpoint has none"
     return Problem(
         path=name,
-        message=f"is not a query parameter of this endpoint: {told}",
+        message=f"is not a query parameter of this endpoint: {known_text}",
         hint=did_you_mean(name, known),
     )

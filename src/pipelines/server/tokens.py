@@ -187,12 +187,12 @@ def _stored_org(settings: Settings, named: str | None) -> Org:
         raise Refused([Problem(path="the database", message=str(error).strip())], "the database") from None
     try:
         orgs = some_orgs(connection, 20)
-        wanted = [org for org in orgs if named is None or named in (str(org.id), org.name)]
+        matching = [org for org in orgs if named is None or named in (str(org.id), org.name)]
     finally:
         connection.close()
-    if len(wanted) != 1:
+    if len(matching) != 1:
         listed = ", ".join(f"{org.id} ({org.name})" for org in orgs) or "none"
         raise Refused(
             [Problem(path="--org", message=f"must name one of this server's orgs: {listed}")], "the org"
         )
-    return wanted[0]
+    return matching[0]

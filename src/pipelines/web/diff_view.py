@@ -43,19 +43,19 @@ def shown_diff(diff: Any) -> ShownDiff:
     parts = list(_parts(diff["patch"]))
     listed = list(diff["files"])
     by_path = dict(zip([file["path"] for file in listed], _matched(listed, parts), strict=True))
-    shown: list[FileDiff] = []
-    left = MOST_LINES
+    files: list[FileDiff] = []
+    lines_left = MOST_LINES
     for file in listed[:MOST_FILES]:
         lines = by_path[file["path"]]
-        kept = lines[: min(MOST_LINES_OF_A_FILE, left)]
-        left -= len(kept)
+        kept = lines[: min(MOST_LINES_OF_A_FILE, lines_left)]
+        lines_left -= len(kept)
         is_open = len(listed) <= FOLDED_ABOVE and bool(kept)
-        shown.append(
+        files.append(
             FileDiff(
                 path=file["path"], file=file, lines=tuple(kept), more=len(lines) - len(kept), is_open=is_open
             )
         )
-    return ShownDiff(files=tuple(shown), more_files=max(0, len(listed) - MOST_FILES))
+    return ShownDiff(files=tuple(files), more_files=max(0, len(listed) - MOST_FILES))
 
 
 @dataclass(kw_only=True, slots=True)

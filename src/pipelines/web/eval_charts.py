@@ -34,12 +34,17 @@ def over_time(
     """Of groups by day, the oldest first; days without a value are left out."""
     found = []
     for day in days[-most:]:
-        told = figure(day)
-        if told.get(value) is not None:
-            interval = told.get("interval")
-            around = (float(interval[0]), float(interval[1])) if interval else None
+        figure_text = figure(day)
+        if figure_text.get(value) is not None:
+            interval = figure_text.get("interval")
+            interval_ends = (float(interval[0]), float(interval[1])) if interval else None
             found.append(
-                Point(day=str(day["day"]), value=float(told[value]), interval=around, n=int(told["n"]))
+                Point(
+                    day=str(day["day"]),
+                    value=float(figure_text[value]),
+                    interval=interval_ends,
+                    n=int(figure_text["n"]),
+                )
             )
     return OverTime(title=title, points=tuple(found))
 

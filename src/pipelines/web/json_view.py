@@ -69,8 +69,8 @@ def json_view(value: Json, *, depth: int = OPEN_DEPTH) -> Markup:
 def folded_text(text: str, *, css: str = "said", most: int = MOST_CHARS) -> Markup:
     """Foreign text, never markup and never a link; past six lines it folds."""
     cut = text[:most]
-    left = len(text) - len(cut)
-    whole = _safe(cut) + (f'<span class="soft"> … {left:,} characters more</span>' if left else "")
+    cut_off = len(text) - len(cut)
+    whole = _safe(cut) + (f'<span class="soft"> … {cut_off:,} characters more</span>' if cut_off else "")
     lines = cut.splitlines()
     if len(cut) <= FOLDED_CHARS and len(lines) <= FOLDED_LINES:
         return Markup(f'<div class="{css}">{whole}</div>')

@@ -26,7 +26,7 @@ def environment() -> "Environment":
     from pipelines.web import charts, json_view
     from pipelines.web.pretty_json import pretty_json
 
-    made = Environment(
+    jinja = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
@@ -34,13 +34,13 @@ def environment() -> "Environment":
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.globals |= {"asset": assets.asset_url, "charts": charts}
-    made.filters |= {
+    jinja.globals |= {"asset": assets.asset_url, "charts": charts}
+    jinja.filters |= {
         name: getattr(words, name)
         for name in ("when", "duration", "count", "some", "size", "percent", "interval", "cost", "ticked")
     }
-    made.filters |= {"json_short": words.json_short}
-    made.filters |= {"json_view": json_view.json_view, "folded": json_view.folded_text}
-    made.filters |= {"json_line": json_view.json_line, "visible": json_view.visible}
-    made.filters |= {"pretty": pretty_json, "pending_words": pending_words}
-    return made
+    jinja.filters |= {"json_short": words.json_short}
+    jinja.filters |= {"json_view": json_view.json_view, "folded": json_view.folded_text}
+    jinja.filters |= {"json_line": json_view.json_line, "visible": json_view.visible}
+    jinja.filters |= {"pretty": pretty_json, "pending_words": pending_words}
+    return jinja

@@ -140,10 +140,10 @@ def _run(
 ) -> _Written:
     world = worlds.get(body["world"]) if body["world"] is not None else World({})
     _tell_changes(Ledger(world) if world is not None else None, body["steps"])
-    told: Any = _masked({name: body[name] for name in ("run", "seed", "steps", "is_whole")}, secrets)
-    seed, run = told["seed"], told["run"]
+    masked: Any = _masked({name: body[name] for name in ("run", "seed", "steps", "is_whole")}, secrets)
+    seed, run = masked["seed"], masked["run"]
     expected = {name: seed[name] for name in ORACLE_AXES if seed.get(name) is not None}
-    context = told | {"expected": expected, "took_ms": _took_ms(run), "judged": run["judgement"] or {}}
+    context = masked | {"expected": expected, "took_ms": _took_ms(run), "judged": run["judgement"] or {}}
     context |= {"decisions": decisions}
     return _Written(run["id"], render("report_run.html", context).encode())
 

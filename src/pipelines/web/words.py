@@ -18,9 +18,9 @@ def when(moment: str | None, form: str = "ago") -> Markup:
     except ValueError:
         return Markup("{}").format(moment)
     utc = read.astimezone(UTC) if read.tzinfo is not None else read.replace(tzinfo=UTC)
-    shown = utc.strftime("%Y-%m-%d %H:%M:%S UTC")
+    text = utc.strftime("%Y-%m-%d %H:%M:%S UTC")
     return Markup('<time datetime="{}" data-as="{}" title="{}">{}</time>').format(
-        utc.isoformat(), form, shown, shown if form == "exact" else utc.strftime("%Y-%m-%d %H:%M")
+        utc.isoformat(), form, text, text if form == "exact" else utc.strftime("%Y-%m-%d %H:%M")
     )
 
 
@@ -29,8 +29,8 @@ def ticked(text: str) -> Markup:
     parts = text.split("`")
     if len(parts) % 2 == 0:  # one without its other
         return Markup("{}").format(text)
-    shown = [Markup("<code>{}</code>" if at % 2 else "{}").format(part) for at, part in enumerate(parts)]
-    return Markup("").join(shown)
+    marked = [Markup("<code>{}</code>" if at % 2 else "{}").format(part) for at, part in enumerate(parts)]
+    return Markup("").join(marked)
 
 
 def duration(milliseconds: float | None) -> str:

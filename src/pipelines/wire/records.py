@@ -184,8 +184,8 @@ def _compiled(record: type) -> Callable[[Any], dict[str, Any]]:
             lines += _flat(key, names)
         elif Mark.OMITTED in key.notes:
             default = "is not None" if key.default is None else f"!= {_named(key.default, names)}"
-            made = _json(key.type, key.notes, key.value, names)
-            lines.append(f" if {key.value} {default}: body[{key.name!r}] = {made}")
+            code = _json(key.type, key.notes, key.value, names)
+            lines.append(f" if {key.value} {default}: body[{key.name!r}] = {code}")
         else:
             item = f"{key.name!r}: {_json(key.type, key.notes, key.value, names)}, "
             if lines[-1].endswith((" {}", ", }")):  # a dict that goes on
@@ -199,18 +199,18 @@ def _compiled(record: type) -> Callable[[Any], dict[str, Any]]:
 
 
 def _flat(key: Key, names: dict[str, Any]) -> list[str]:
-    taken = _json(key.type, key.notes, key.value, names)
+    copy_code = _json(key.type, key.notes, key.value, names)
     left_out = next((note.keys for note in key.notes if isinstance(note, Without)), None)
     if left_out is not None:
         chosen = _named(left_out, names)
-        taken = f"{{key: value for key, value in {taken}.items() if key not in {chosen}}}"
-    return [f" body |= {taken}"]
+        copy_code = f"{{key: value for key, value in {copy_code}.items() if key not in {chosen}}}"
+    return [f" body |= {copy_code}"]
 
 
 def _given(kind: Any) -> Any:
     """A type without None."""
-    left = [each for each in get_args(kind) if each is not NoneType] if is_union(kind) else []
-    return Union[tuple(left)] if left else kind  # noqa: UP007 - of a tuple
+    options = [each for each in get_args(kind) if each is not NoneType] if is_union(kind) else []
+    return Union[tuple(options)] if options else kind  # noqa: UP007 - of a tuple
 
 
 def _json(kind: Any, notes: Sequence[Any], value: str, names: dict[str, Any]) -> str:
@@ -225,9 +225,9 @@ def _json(kind: Any, notes: Sequence[Any], value: str, names: dict[str, Any]) ->
         return _json_of_either(arguments, value, names)
     if origin in (tuple, list, Sequence, frozenset):
         inner, item = _variable(value), arguments[0]
-        made = _json(*peeled(item), inner, names)
+        code = _json(*peeled(item), inner, names)
         listed = "sorted" if origin is frozenset else "list"
-        return f"{listed}({value})" if made == inner else f"[{made} for {inner} in {value}]"
+        return f"{listed}({value})" if code == inner else f"[{code} for {inner} in {value}]"
     if origin in (dict, Mapping):
         return _json_by_name(kind, value, names)
     if isinstance(kind, type) and issubclass(kind, Enum):
@@ -238,10 +238,10 @@ def _json(kind: Any, notes: Sequence[Any], value: str, names: dict[str, Any]) ->
 
 
 def _json_of_either(kinds: Sequence[Any], value: str, names: dict[str, Any]) -> str:
-    made = {_json(*peeled(each), value, names) for each in kinds if each is not NoneType}
-    if len(made) > 1:
+    codes = {_json(*peeled(each), value, names) for each in kinds if each is not NoneType}
+    if len(codes) > 1:
         raise TypeError(f"{value} may be {kinds}: say with Via how it is written")
-    (one,) = made
+    (one,) = codes
     return f"(None if {value} is None else {one})" if NoneType in kinds and one != value else one
 
 
@@ -250,10 +250,10 @@ def _json_by_name(kind: Any, value: str, names: dict[str, Any]) -> str:
     place = _variable(value)
     as_key = _json(*peeled(key), f"{place}_key", names)
     as_key = f"str({as_key})" if key is int else as_key
-    made = _json(*peeled(item), place, names)
-    if (as_key, made) == (f"{place}_key", place):
+    code = _json(*peeled(item), place, names)
+    if (as_key, code) == (f"{place}_key", place):
         return value if get_origin(kind) is dict else f"dict({value})"
-    return f"{{{as_key}: {made} for {place}_key, {place} in {value}.items()}}"
+    return f"{{{as_key}: {code} for {place}_key, {place} in {value}.items()}}"
 
 
 def _variable(value: str) -> str:

@@ -8,7 +8,7 @@ from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.guessed_refusals import INFERRED_CONDITION, INFERRED_REFERENCE, INFERRED_SEARCH
 from pipelines.core.simulation.guesses import assumption_warnings, refusal_warnings
-from pipelines.core.simulation.shown import shown_plans
+from pipelines.core.simulation.plan_listing import shown_plans
 from pipelines.core.simulation.simulator import Moment
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.tools.tools_schema import parse_tools_schema

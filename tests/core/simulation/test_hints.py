@@ -7,7 +7,7 @@ from invented_backends import tool
 
 from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
-from pipelines.core.simulation.shown import shown_plans
+from pipelines.core.simulation.plan_listing import shown_plans
 from pipelines.core.simulation.simulator import Moment, SimulatedReply
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.tools.tool_annotations import ToolAnnotations

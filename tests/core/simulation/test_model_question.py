@@ -11,9 +11,9 @@ from pipelines.core.simulation.by_model import calls_so_far, relevant
 from pipelines.core.simulation.by_model.added_text import without_text
 from pipelines.core.simulation.by_model.answer_schema import answer_schema
 from pipelines.core.simulation.by_model.calls_so_far import CallsSoFar
+from pipelines.core.simulation.by_model.leaked_text import quotation_problems
 from pipelines.core.simulation.by_model.model_call import ModelReply
 from pipelines.core.simulation.by_model.relevant import shown_world
-from pipelines.core.simulation.by_model.unsaid import quotation_problems
 from pipelines.core.simulation.domain.references import references_in
 from pipelines.core.simulation.simulator import SimulationFailed
 from pipelines.core.text.json_text import dumps

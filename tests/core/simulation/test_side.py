@@ -8,7 +8,7 @@ from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.domain.clauses import claim_of
 from pipelines.core.simulation.domain.tool_names import read_tool_name
 from pipelines.core.simulation.guesses import guesses_of
-from pipelines.core.simulation.shown import shown_plans
+from pipelines.core.simulation.plan_listing import shown_plans
 from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed
 from pipelines.core.task_files.upload_warnings import plan_warnings, upload_warnings
 from pipelines.core.tasks.seed import parse_seed

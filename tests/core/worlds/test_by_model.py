@@ -11,9 +11,9 @@ from pipelines.core.limits.json_schema import CompiledSchema
 from pipelines.core.text.json_text import dumps
 from pipelines.core.worlds.by_model.change_question import change_problems, changed
 from pipelines.core.worlds.by_model.estimate import rows_estimate, world_estimate
+from pipelines.core.worlds.by_model.prompt_data import shown_records, told_types, tools_for_prompt
 from pipelines.core.worlds.by_model.read_draft import proved_draft
 from pipelines.core.worlds.by_model.row_question import rows_schema
-from pipelines.core.worlds.by_model.told import shown_records, told_tools, told_types
 from pipelines.core.worlds.by_model.world_question import (
     MOST_PART_TOKENS,
     WorldBrief,
@@ -71,7 +71,7 @@ ROW = st.fixed_dictionaries(
 def brief(name: str, records: int) -> WorldBrief:
     of = trade(name)
     return WorldBrief(
-        tools=told_tools(of.tools),
+        tools=tools_for_prompt(of.tools),
         types=told_types(outline_of(of)),
         behaviour=of.behavior,
         wishes=None,

@@ -9,10 +9,10 @@ from worlds_kit import MORE_TRADES, NOW, OTHER_TRADES, TRADES, ground, tool, too
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import ground_of
-from pipelines.core.worlds.rows.asked import asked_of
 from pipelines.core.worlds.rows.calls import Candidate
 from pipelines.core.worlds.rows.draft_rows import bucket_notes, draft_rows
 from pipelines.core.worlds.rows.phrases import label, said
+from pipelines.core.worlds.rows.tool_in_world import tool_in_world
 from pipelines.core.worlds.rows.wording import Writer
 from pipelines.core.worlds.shapes import ROW_AXES, Bucket, DraftRow
 
@@ -127,7 +127,7 @@ def worded(name: str, says: str, arguments: JsonObject, shown: JsonObject | None
     here = ground_of(of, WORLD)
     about = ("boat", "B-1") if "boat_id" in arguments else None
     call = Candidate(name, arguments, about)
-    found = Writer(asked_of(here, name), call, Draw(1), "here", shown or {}, **more).request
+    found = Writer(tool_in_world(here, name), call, Draw(1), "here", shown or {}, **more).request
     mark = "" if found.is_question or not found.details else "."
     return " ".join((found.text + mark, *found.details))
 
@@ -205,7 +205,7 @@ def test_a_request_says_every_value_that_its_calls_take_as_the_tool_needs_it(nam
             {row.about[0].partition("/")[2]} if len(calls) > 1 and finders and len(row.about) == 1 else set()
         )
         for call in calls:
-            enums = {one.name for one in asked_of(here, call.tool).fact.arguments if one.values}
+            enums = {one.name for one in tool_in_world(here, call.tool).fact.arguments if one.values}
             for argument, given in call.arguments.items():
                 for leaf in leaves(given):
                     told = str(leaf).replace("_", " ") if argument in enums else said(leaf)

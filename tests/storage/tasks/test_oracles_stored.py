@@ -6,7 +6,7 @@ from pipelines.core.tasks.seed import Seed
 from pipelines.storage.accounts.keys import add_org
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.database import Database
-from pipelines.storage.lists.summaries import asked_of_tasks
+from pipelines.storage.lists.summaries import instructions_of_tasks
 from pipelines.storage.tasks import datasets, oracles, texts
 
 pytestmark = pytest.mark.anyio
@@ -78,7 +78,7 @@ async def test_a_run_finds_the_version_that_it_was_opened_with(database: Databas
 
 async def test_a_task_says_what_it_asks_and_one_that_is_gone_says_nothing(database: Database):
     task = await database.write(_task)
-    found = await database.read(lambda c: asked_of_tasks(c, [task.id, 999, task.id]))
+    found = await database.read(lambda c: instructions_of_tasks(c, [task.id, 999, task.id]))
     told = found[task.id].as_json()
     assert (told["row_number"], told["user_instruction"]) == (1, "Refund it.")
     assert told["task_key"]

@@ -120,8 +120,8 @@ def _read_wrapper(options: ConformanceOptions) -> Wrapper:
     unknown = [each for each in options.only if not any(rule.startswith(each) for rule in RULES)]
     if unknown:
         problems.append(f"--only {', '.join(unknown)}: there is no such rule; see {DOCS}")
-    if told := [problem for problem in problems if problem is not None]:
-        stop("\n".join(told))
+    if failed := [problem for problem in problems if problem is not None]:
+        stop("\n".join(failed))
     return Wrapper(url=options.url, auth_name=name, auth_value=value, timeout_s=options.timeout_s)
 
 

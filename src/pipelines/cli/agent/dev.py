@@ -246,5 +246,5 @@ def _wait_for_change(watch: FolderWatch) -> None:
 
 
 def _print_changed_files(paths: list[str]) -> None:
-    shown = ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
-    console.rule(f"[dim]{escape(shown)} changed[/]", style="dim")
+    listed = ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
+    console.rule(f"[dim]{escape(listed)} changed[/]", style="dim")

@@ -77,10 +77,10 @@ def derive_oracles(tasks: Path, calls: Path | None, *, tools: Path | None, out: 
 
 
 def _find_tools_file(tasks: Path) -> Path:
-    beside = [path for name in TOOL_FILES if (path := tasks.with_name(name)).is_file()]
-    if not beside:
+    candidates = [path for name in TOOL_FILES if (path := tasks.with_name(name)).is_file()]
+    if not candidates:
         stop(f"Which tools answer the calls? Pass --tools, or put {TOOL_FILES[0]} beside {tasks.name}.")
-    return beside[0]
+    return candidates[0]
 
 
 # Where the calls stand

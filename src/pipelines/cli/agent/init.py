@@ -67,10 +67,10 @@ def _check_is_free(directory: Path, names: set[str]) -> None:
     if not directory.is_dir():
         stop(f"{directory} is a file; name a folder that is empty or not there yet.")
     there = {path.name for path in directory.iterdir()}
-    taken = sorted(name for name in there if name in names or not name.startswith("."))
-    if taken:
-        shown = ", ".join(taken[:5]) + (", …" if len(taken) > 5 else "")
-        stop(f"{directory} is not empty ({shown}). Nothing was written; name another folder with --dir.")
+    existing = sorted(name for name in there if name in names or not name.startswith("."))
+    if existing:
+        listed = ", ".join(existing[:5]) + (", …" if len(existing) > 5 else "")
+        stop(f"{directory} is not empty ({listed}). Nothing was written; name another folder with --dir.")
 
 
 def _print_next_steps(directory: Path, names: list[str]) -> None:

@@ -43,9 +43,9 @@ def print_config(
         proxy_url = _proxy_url_of_run(server, run_id)
     else:
         proxy_url = _open_run(server, options.token_env, {"agent_id": agent, "task_ids": [task]})
-    made = configuration(options, proxy_url)
-    stderr.print(f"# {made.file}", markup=False)
-    typer.echo(made.text)
+    document = configuration(options, proxy_url)
+    stderr.print(f"# {document.file}", markup=False)
+    typer.echo(document.text)
 
 
 def _proxy_url_of_run(server: Server, run_id: int) -> str:

@@ -22,10 +22,10 @@ from pipelines.core.ledger.ledger_schema import LedgerSchema
 from pipelines.core.simulation.build import PlannedSimulator, build_simulator
 from pipelines.core.simulation.domain.side import hint_sentences
 from pipelines.core.simulation.guesses import guess_of, refusal_notes
+from pipelines.core.simulation.plan_listing import shown_plans
 from pipelines.core.simulation.plan_text import plan_as_yaml
 from pipelines.core.simulation.rules.axis import active_rules
 from pipelines.core.simulation.sentences import MOST_SHOWN_BY_CALLS, shown_findings, shown_sentences
-from pipelines.core.simulation.shown import shown_plans
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.json_text import JsonObject, dumps
 from pipelines.core.tools.tools_schema import Tool
@@ -52,15 +52,15 @@ def print_plans(
         behavior=behavior if behavior is not None else seed.behavior_instructions,
         rules=active_rules(read_agent_rules(tools), seed.rules),
     )
-    shown = only or list(simulator.plans)
+    selected = only or list(simulator.plans)
     if as_json:
-        plans = shown_plans(simulator, only=shown, with_examples=True, now=seed.now)
+        plans = shown_plans(simulator, only=selected, with_examples=True, now=seed.now)
         typer.echo(dumps(plans).decode())
     else:
         for line in NO_WORLD if state is None else _world_remark(seed):
             typer.echo(line)
-        _print_sections(simulator, shown, seed.now)
-    if any(simulator.plans[name].plan is None for name in shown):
+        _print_sections(simulator, selected, seed.now)
+    if any(simulator.plans[name].plan is None for name in selected):
         raise typer.Exit(1)  # an author's plan that cannot be read
 
 

@@ -48,9 +48,9 @@ def write_workflows(
         contents[GITLAB_EXTRA_FILE if is_taken else GITLAB_FILE] = _fill_template(
             "gitlab.yml", top, lines, indent=4, item="- "
         )
-    taken = [name for name in contents if (top / name).exists()]
-    if taken and not is_forced:
-        stop(f"{', '.join(taken)}: already there. Nothing was written; --force overwrites")
+    existing = [name for name in contents if (top / name).exists()]
+    if existing and not is_forced:
+        stop(f"{', '.join(existing)}: already there. Nothing was written; --force overwrites")
     _write(top, contents)
     _print_written(contents, lines, is_yaml_new=FILE in contents)
 
@@ -85,8 +85,8 @@ def _main_branch(top: Path) -> str:
     here = _git(top, "symbolic-ref", "--short", "HEAD")
     if here in USUAL_BRANCHES:
         return here
-    shown = _git(top, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes/origin")
-    there = {name.removeprefix("origin/") for name in shown.splitlines()}
+    branches = _git(top, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes/origin")
+    there = {name.removeprefix("origin/") for name in branches.splitlines()}
     return next((name for name in USUAL_BRANCHES if name in there), here or "main")
 
 
@@ -188,8 +188,8 @@ def _is_odyssey(project: Path) -> bool:
 def _fill_template(template: str, top: Path, lines: list[str], *, indent: int, item: str = "") -> str:
     text = (TEMPLATES / template).read_text(encoding="utf-8")
     margin = " " * indent
-    shown = [f"|\n{margin}  {line}" for line in lines] if item else lines
-    listed = "\n".join(f"{margin}{item}{line}" for line in shown)
+    indented = [f"|\n{margin}  {line}" for line in lines] if item else lines
+    listed = "\n".join(f"{margin}{item}{line}" for line in indented)
     return text.replace("@@INSTALL@@", listed).replace("@@BRANCH@@", _main_branch(top))
 
 

@@ -52,15 +52,15 @@ def import_all(server: Server, options: ImportOptions, tasks: Sequence[ImportedT
     """Import one task after the other: verifying a task runs it twice."""
     if options.is_dry:
         return _show_results([_dry_run_result(task) for task in tasks])
-    taken: list[ImportResult] = []
+    imported: list[ImportResult] = []
     columns = (TextColumn("proving {task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=stderr, transient=True) as bar:
-        shown = bar.add_task("", total=len(tasks))
+        row = bar.add_task("", total=len(tasks))
         for task in tasks:
-            bar.update(shown, description=task.name)
-            taken.append(_import_task(server, options, task))
-            bar.advance(shown)
-    return _show_results(taken)
+            bar.update(row, description=task.name)
+            imported.append(_import_task(server, options, task))
+            bar.advance(row)
+    return _show_results(imported)
 
 
 def _dry_run_result(task: ImportedTask | RefusedTask) -> ImportResult:
@@ -73,13 +73,18 @@ def _import_task(server: Server, options: ImportOptions, task: ImportedTask | Re
     if isinstance(task, RefusedTask):
         return _dry_run_result(task)
     body = task.as_json() | {"replace": options.replace}
-    refusal, made = server.refusal_or_answer(f"{SCENARIOS}/import", body, timeout=None)
+    refusal, answer = server.refusal_or_answer(f"{SCENARIOS}/import", body, timeout=None)
     if refusal is not None:
         return ImportResult(name=task.name, what="refused", reasons=(refusal,), notes=task.notes)
-    if made["refused"]:
-        return ImportResult(name=task.name, what="refused", reasons=tuple(made["refused"]), notes=task.notes)
+    if answer["refused"]:
+        return ImportResult(
+            name=task.name, what="refused", reasons=tuple(answer["refused"]), notes=task.notes
+        )
     return ImportResult(
-        name=task.name, what="imported", scenario_id=made["id"], notes=(*task.notes, *made.get("notes", ()))
+        name=task.name,
+        what="imported",
+        scenario_id=answer["id"],
+        notes=(*task.notes, *answer.get("notes", ())),
     )
 
 

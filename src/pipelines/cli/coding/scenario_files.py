@@ -41,17 +41,17 @@ def read_any(path: Path) -> Json:
 
 
 def _read_folders(body: JsonObject, base: Path) -> JsonObject:
-    made = dict(body)
-    seed = made.get("workspace_seed")
+    scenario = dict(body)
+    seed = scenario.get("workspace_seed")
     if isinstance(seed, dict) and seed.get("type") == "folder":
-        made["workspace_seed"] = seed_of(
+        scenario["workspace_seed"] = seed_of(
             read_tree(base / _folder_name(seed.get("path"), "workspace_seed.path"))
         )
-    if "test_folder" in made:
-        tests = _read_test_files(base / _folder_name(made.pop("test_folder"), "test_folder"))
-        known = made.get("test_files")
-        made["test_files"] = tests | (known if isinstance(known, dict) else {})
-    return made
+    if "test_folder" in scenario:
+        tests = _read_test_files(base / _folder_name(scenario.pop("test_folder"), "test_folder"))
+        known = scenario.get("test_files")
+        scenario["test_files"] = tests | (known if isinstance(known, dict) else {})
+    return scenario
 
 
 def _folder_name(value: Json, what: str) -> str:

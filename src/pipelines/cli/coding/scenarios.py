@@ -25,11 +25,12 @@ def add_file(server: Server, path: Path, *, as_json: bool) -> None:
     stored = []
     for body in read_scenarios(path):
         name = str(body.get("name"))
-        made = store_scenario(server, body, known.get(name))
-        stored.append(made)
+        answer = store_scenario(server, body, known.get(name))
+        stored.append(answer)
         if not as_json:
             typer.echo(
-                f"Scenario {made['name']} (id {made['id']}) is {'changed' if name in known else 'stored'}."
+                f"Scenario {answer['name']} (id {answer['id']}) is"
+                f" {'changed' if name in known else 'stored'}."
             )
     if as_json:
         typer.echo(json.dumps(stored, ensure_ascii=False))

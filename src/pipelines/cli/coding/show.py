@@ -57,10 +57,10 @@ def _print_result(console: Console, result: Any, *, full: bool) -> None:
     lines = result["output"].rstrip().splitlines()
     if status == "PASS" and not full:
         return
-    shown = lines if full else lines[-MOST_OUTPUT:]
-    if len(lines) > len(shown):
-        print_block(console, "", f"… {len(lines) - len(shown)} lines before: --full", indent=8, rest="dim")
-    for line in shown:
+    printed = lines if full else lines[-MOST_OUTPUT:]
+    if len(lines) > len(printed):
+        print_block(console, "", f"… {len(lines) - len(printed)} lines before: --full", indent=8, rest="dim")
+    for line in printed:
         print_cut(console, f"        {line}", "dim", full=full)
 
 
@@ -98,8 +98,8 @@ def _mode_changed(file: Any) -> bool:
 
 def _print_patch(console: Console, lines: list[str], *, full: bool) -> None:
     text = lines if full else [line for line in lines if not line.startswith("index ")]
-    shown = text if full else text[:MOST_LINES]
-    for line in shown:
+    printed = text if full else text[:MOST_LINES]
+    for line in printed:
         style = (
             "green"
             if line[:1] == "+"
@@ -110,8 +110,8 @@ def _print_patch(console: Console, lines: list[str], *, full: bool) -> None:
             else "dim"
         )
         print_cut(console, f"    {line}", style, full=full)
-    if len(text) > len(shown):
-        print_block(console, "", f"… {len(text) - len(shown):,} more lines: --full", indent=4, rest="dim")
+    if len(text) > len(printed):
+        print_block(console, "", f"… {len(text) - len(printed):,} more lines: --full", indent=4, rest="dim")
 
 
 def print_cut(console: Console, line: str, style: str, *, full: bool) -> None:

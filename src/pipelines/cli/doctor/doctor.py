@@ -69,8 +69,8 @@ def _check_app(project: Project, options: DoctorOptions, app: str) -> Iterator[F
         with served_app(app, project.directory, env={options.token_variable: token}) as served:
             yield ok(IMPORT, f"{app} is imported and starts")
             if not is_set:
-                made = "$(python -c 'import secrets; print(secrets.token_urlsafe(32))')"
-                change = f"before you run the agent: export {options.token_variable}={made}"
+                new_secret = "$(python -c 'import secrets; print(secrets.token_urlsafe(32))')"
+                change = f"before you run the agent: export {options.token_variable}={new_secret}"
                 yield warning(
                     "auth token", f"{options.token_variable} is not set; this check used a random one", change
                 )

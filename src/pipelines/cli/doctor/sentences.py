@@ -34,16 +34,16 @@ class ReadSentences:
 
     def look_at(self, row: int, simulator: PlannedSimulator, now: str | None) -> None:
         self._worlds += 1
-        shown = shown_sentences(
+        reports = shown_sentences(
             simulator,
             most_suggested=MOST_SUGGESTED - len(self._unenforced),
             most_by_calls=MOST_SENTENCES - len(self._read),
             now=now,
         )
-        for one in shown:
+        for one in reports:
             if one["rules"]:
                 self._read.setdefault(str(one["sentence"]), one)
-        hints = {str(one["sentence"]): nearest(one) for one in shown}
+        hints = {str(one["sentence"]): nearest(one) for one in reports}
         for sentence, words, _ in unenforced(simulator):
             self._unenforced.setdefault(words, (row, hints.get(sentence)))
         for line in simulator.uniform.items():
@@ -51,8 +51,8 @@ class ReadSentences:
         self._wrong |= {str(one["says"]): None for one in shown_findings(simulator)}
 
     def findings(self) -> Iterator[Finding]:
-        for shown in [*self._read.values()][:MOST_SENTENCES]:
-            yield ok(SENTENCES, _format_reading(shown))
+        for report in [*self._read.values()][:MOST_SENTENCES]:
+            yield ok(SENTENCES, _format_reading(report))
         for words, (row, hint) in [*self._unenforced.items()][:MOST_SENTENCES]:
             yield warning(PLANS, f"row {row}, {words}", hint or REPHRASE_HINT)
         everywhere = [one for one, seen_in in self._uniform.items() if seen_in == self._worlds]

@@ -35,11 +35,11 @@ def add_endpoint(server: Server, endpoint: NewEndpoint, *, replace: bool) -> Ans
     body = request_body(endpoint)
     known = find_endpoint(server, endpoint.name) if replace else None
     if known is None:
-        made = server.post(ENDPOINTS, body, timeout=DISCOVERY_S)
+        stored = server.post(ENDPOINTS, body, timeout=DISCOVERY_S)
     else:
-        made = server.put(f"{ENDPOINTS}/{known['id']}", body, timeout=DISCOVERY_S)
+        stored = server.put(f"{ENDPOINTS}/{known['id']}", body, timeout=DISCOVERY_S)
     done = "changed" if known is not None else "registered"
-    return Answer(made, lambda endpoint: print_endpoint(endpoint, done))
+    return Answer(stored, lambda endpoint: print_endpoint(endpoint, done))
 
 
 def request_body(endpoint: NewEndpoint) -> Body:

@@ -60,7 +60,7 @@ def adopt_drafts(server: Server, ids: list[str], *, corrections: Path | None) ->
         stop("--corrections are for one draft: adopt the others by themselves.")
     body = _corrections(corrections) if corrections is not None else {}
     adopted = {id: server.post(f"{DRAFTS}/{id}/adopt", body) for id in dict.fromkeys(ids)}
-    lines = (f"{id}: {made['id']}  {made['name']}" for id, made in adopted.items())
+    lines = (f"{id}: {scenario['id']}  {scenario['name']}" for id, scenario in adopted.items())
     return Answer.line([*adopted.values()], "\n".join(lines))
 
 

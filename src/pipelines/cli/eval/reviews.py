@@ -69,9 +69,9 @@ def _print_review(item: Any) -> None:
     for given in item.get("verdicts") or ():
         note = f": {printable(given['note'])}" if given.get("note") else ""
         console.print(f"{printable(given['reviewer'])} says {given['verdict']}{note}", markup=False)
-    taken = ", ".join(verdict.value for verdict in VERDICTS[ReviewKind(item["kind"])])
+    choices = ", ".join(verdict.value for verdict in VERDICTS[ReviewKind(item["kind"])])
     console.print(f"\nDecide with: pipelines eval reviews decide {item['id']} VERDICT", markup=False)
-    console.print(f"VERDICT is one of: {taken}", style="dim")
+    console.print(f"VERDICT is one of: {choices}", style="dim")
 
 
 def _print_evidence(console: Console, evidence: Any) -> None:
@@ -106,9 +106,9 @@ def _print_evidence(console: Console, evidence: Any) -> None:
 
 def _format_observed(observed: Any) -> str:
     """The observed value, with its class unless it is an object: a refusal differs from a text."""
-    shown = phrases.value(observed.get("value"), longest=LONGEST)
+    value_text = phrases.value(observed.get("value"), longest=LONGEST)
     kind = observed.get("output_class")
-    return shown if kind in (None, "object") else f"{kind} {shown}"
+    return value_text if kind in (None, "object") else f"{kind} {value_text}"
 
 
 def decide_review(server: Server, review_id: str, body: dict[str, Any]) -> Answer:

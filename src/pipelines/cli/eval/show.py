@@ -87,7 +87,7 @@ def _print_shift(console: Console, shift: Any) -> None:
 
 def _part(console: Console, name: str, text: Any) -> None:
     if text:
-        shown = printable(str(text))
-        cut = f"\n… {len(shown) - LONGEST:,} more characters: --json" if len(shown) > LONGEST else ""
+        printed = printable(str(text))
+        cut = f"\n… {len(printed) - LONGEST:,} more characters: --json" if len(printed) > LONGEST else ""
         console.print(f"\n[bold]{name}[/]")
-        console.print(Text(shown[:LONGEST] + cut))
+        console.print(Text(printed[:LONGEST] + cut))

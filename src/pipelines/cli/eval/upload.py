@@ -83,9 +83,9 @@ def _find_stored(path: Path, id: str | None, scenario: Scenario, stored: Sequenc
 def _store(server: Server, scenario: Scenario, known: Any) -> Uploaded:
     body = scenario.as_json()
     if known is None:
-        made = server.post(SCENARIOS, body)
-        return Uploaded(made["id"], printable(made["name"]), made["version"], "created")
+        stored = server.post(SCENARIOS, body)
+        return Uploaded(stored["id"], printable(stored["name"]), stored["version"], "created")
     # A field that the file leaves out is taken away: the file is the whole scenario, not a change to it.
-    made = server.put(f"{SCENARIOS}/{known['id']}", dict.fromkeys(FIELDS) | body)
-    what = "unchanged" if made["version"] == known["version"] else "changed"
-    return Uploaded(made["id"], printable(made["name"]), made["version"], what)
+    stored = server.put(f"{SCENARIOS}/{known['id']}", dict.fromkeys(FIELDS) | body)
+    what = "unchanged" if stored["version"] == known["version"] else "changed"
+    return Uploaded(stored["id"], printable(stored["name"]), stored["version"], what)

@@ -122,8 +122,8 @@ def _examples(groups: dict[str, list[Any]]) -> list[Any]:
     for label, runs in groups.items():
         for run in runs:
             kinds.setdefault((label, cause_of(run)), []).append(run)
-    taken = [run for some in zip_longest(*kinds.values()) for run in some if run is not None]
-    return sorted(taken[:MOST_BLOCKS], key=rank_of)
+    examples = [run for some in zip_longest(*kinds.values()) for run in some if run is not None]
+    return sorted(examples[:MOST_BLOCKS], key=rank_of)
 
 
 def _omitted_lines(

@@ -55,11 +55,11 @@ def show_calls(server: Server, name: str, *, tool: str | None, full: bool) -> An
 def _print_calls(title: str, calls: list[Any], *, full: bool) -> None:
     console, longest = new_console(), WITHOUT_LIMIT if full else LONGEST
     print_title(console, title)
-    shown = calls if full else calls[:MOST_CALLS]
-    for call in shown:
+    printed = calls if full else calls[:MOST_CALLS]
+    for call in printed:
         _print_call(console, call, longest)
-    if len(calls) > len(shown):
-        print_block(console, "", f"… and {plural(len(calls) - len(shown), 'more call')}: --full", indent=0)
+    if len(calls) > len(printed):
+        print_block(console, "", f"… and {plural(len(calls) - len(printed), 'more call')}: --full", indent=0)
 
 
 def _print_call(console: Console, call: Any, longest: int) -> None:
@@ -86,8 +86,8 @@ def export(server: Server, name: str, out: Path | None) -> None:
 
 
 def import_file(server: Server, file: Path, name: str | None) -> Answer:
-    taken = server.put_lines(path_of(name or file.name.removesuffix(SUFFIX)), read_bytes(file))
-    return Answer.line(taken, f"Cassette {taken['name']}: {plural(taken['calls'], 'call')}.")
+    answer = server.put_lines(path_of(name or file.name.removesuffix(SUFFIX)), read_bytes(file))
+    return Answer.line(answer, f"Cassette {answer['name']}: {plural(answer['calls'], 'call')}.")
 
 
 def verify(server: Server, name: str, *, include_writes: bool, limit: int) -> Answer:
@@ -112,8 +112,8 @@ def _print_report(console: Console, report: Any) -> None:
         summary = f"{plural(each['calls'], 'call')} of {each['tool']}: {each['reason']}"
         print_block(console, "SKIPPED", summary, style="yellow")
     text = f"{plural(report['calls'], 'call')}: {report['same']} as recorded, {report['differ']} differ"
-    left = report["calls"] - report["asked"]
-    print_title(console, f"{text}, {report['failed']} without an answer, {left} not repeated")
+    never_asked = report["calls"] - report["asked"]
+    print_title(console, f"{text}, {report['failed']} without an answer, {never_asked} not repeated")
 
 
 def _format_difference(each: Any) -> str:

@@ -35,9 +35,9 @@ def _turn_notes(turn: Any) -> str:
     if turn is None:
         return ""
     facts = [f"based on {', '.join(turn['facts_used'])}"] if turn["facts_used"] else []
-    left = ["tried to leave while the agent waited"] if turn["stop_ignored"] else []
+    stop_notes = ["tried to leave while the agent waited"] if turn["stop_ignored"] else []
     again = ["needed a second attempt"] if turn["attempts"] > 1 else []
-    notes = [*facts, *left, *again]
+    notes = [*facts, *stop_notes, *again]
     return f"  [{'; '.join(notes)}]" if notes else ""
 
 

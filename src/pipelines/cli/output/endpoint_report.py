@@ -173,8 +173,8 @@ def _print_reply(reply: Row) -> None:
     style = "green" if reply["status"] < 400 else "yellow"
     print_block(console, str(reply["status"]), f"in {reply['latency_ms']:,.0f} ms", style=style)
     response = reply["response"]
-    shown = response if isinstance(response, str) else json.dumps(response, indent=2, ensure_ascii=False)
-    print_block(console, "", shown, indent=0)
+    reply_text = response if isinstance(response, str) else json.dumps(response, indent=2, ensure_ascii=False)
+    print_block(console, "", reply_text, indent=0)
     for note in reply["notes"]:
         print_block(console, "note:", note, rest="dim")
 

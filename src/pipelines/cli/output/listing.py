@@ -49,10 +49,10 @@ def print_rows(columns: Sequence[str], rows: list[tuple[str, ...]], *, empty: st
         typer.echo(empty)
         return
     console = Console(highlight=False, soft_wrap=True)
-    shown = [tuple(map(printable, row)) for row in rows]
-    widths = [max(map(len, column)) for column in zip(columns, *shown, strict=True)]
+    printable_rows = [tuple(map(printable, row)) for row in rows]
+    widths = [max(map(len, column)) for column in zip(columns, *printable_rows, strict=True)]
     fits = sum(widths) + 2 * (len(widths) - 1) <= console.width
-    for number, (*heads, last) in enumerate([tuple(columns), *shown]):
+    for number, (*heads, last) in enumerate([tuple(columns), *printable_rows]):
         line = "  ".join(head.ljust(width) for head, width in zip(heads, widths, strict=False))
         text = f"{line}  {last}" if fits else f"{line.rstrip()}\n  {last}"
         console.print(Text(text, style="bold" if number == 0 else ""))

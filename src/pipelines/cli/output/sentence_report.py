@@ -11,10 +11,10 @@ COLUMNS = 80
 
 def read_lines(sentences: Sequence[JsonObject]) -> Iterator[str]:
     """Each sentence that is read completely or in part, with its row and its rules."""
-    for shown in sentences:
-        if shown["rules"]:
-            yield f"row {shown['row']}, behavior: {shown['sentence']}"
-            yield from (f"    {line}" for line in read_as_lines(shown))
+    for report in sentences:
+        if report["rules"]:
+            yield f"row {report['row']}, behavior: {report['sentence']}"
+            yield from (f"    {line}" for line in read_as_lines(report))
 
 
 def read_as_lines(shown: JsonObject, *, indent: int = 4) -> Iterator[str]:

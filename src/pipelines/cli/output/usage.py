@@ -63,12 +63,12 @@ def _times(runs: Sequence[Any]) -> str:
 
 
 def _tokens(runs: Sequence[Any]) -> str:
-    given, made = _sum(runs, TOKENS_IN), _sum(runs, TOKENS_OUT)
-    if given is None and made is None:
+    given, tokens_out = _sum(runs, TOKENS_IN), _sum(runs, TOKENS_OUT)
+    if given is None and tokens_out is None:
         return f"not reported (`{TOKENS_IN}`, `{TOKENS_OUT}` in the agent's metadata)"
     parts = [
         "in not reported" if given is None else f"{given:,.0f} in",
-        "out not reported" if made is None else f"{made:,.0f} out",
+        "out not reported" if tokens_out is None else f"{tokens_out:,.0f} out",
     ]
     key = TOKENS_IN if given is not None else TOKENS_OUT
     return ", ".join(parts) + _share(runs, key) + _counted(runs, key)

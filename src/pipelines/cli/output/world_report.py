@@ -189,8 +189,8 @@ def _print_difference(console: Console, changes: Any) -> None:
     print_block(console, "", f"Records: {text or 'none changed'}.", indent=0)
     for change in changes["listed"][:MOST_LISTED]:
         print_block(console, *_format_change(change), indent=4)
-    left = len(changes["listed"]) - MOST_LISTED
-    if left > 0 or changes["is_cut"]:
+    unlisted = len(changes["listed"]) - MOST_LISTED
+    if unlisted > 0 or changes["is_cut"]:
         print_block(console, "", "… and more: --json, or `worlds show ID --revisions --json`", indent=4)
 
 

@@ -40,8 +40,8 @@ def bucket_number(server: Server, session_id: int, given: str) -> int:
 
 def show_rows(server: Server, session_id: int, *, bucket: str | None, rejected: bool, full: bool) -> Answer:
     number = bucket_number(server, session_id, bucket) if bucket is not None else None
-    shown = "rejected" if rejected else "kept"
-    rows = server.every(f"{path_of(session_id)}/rows", status=shown, bucket=number)
+    state = "rejected" if rejected else "kept"
+    rows = server.every(f"{path_of(session_id)}/rows", status=state, bucket=number)
     return Answer(rows, lambda found: print_rows(server, session_id, found, rejected=rejected, full=full))
 
 

@@ -120,8 +120,8 @@ def _print_summary(console: Console, compared: Any) -> None:
         "only_from": "only in the first",
         "only_to": "only in the second",
     }
-    shown = ", ".join(f"{counts[change]} {words}" for change, words in fields.items() if counts[change])
-    console.print(f"\n{plural(sum(counts.values()), 'task')}: {shown or 'none'}.")
+    summary = ", ".join(f"{counts[change]} {words}" for change, words in fields.items() if counts[change])
+    console.print(f"\n{plural(sum(counts.values()), 'task')}: {summary or 'none'}.")
     if test["p"] is None:
         console.print("Nothing could be tested: no task was judged in both under the same conditions.")
         return

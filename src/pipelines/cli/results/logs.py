@@ -67,11 +67,11 @@ def _print_run_logs(server: Server, run_id: int, *, follow: bool, as_json: bool)
 def _follow_run(server: Server, run_id: int, *, follow: bool) -> Iterator[tuple[Any, list[Any]]]:
     """The run and its new rows, again and again. The run is read before its rows: once it has ended it makes
     no more calls, so the rows are complete."""
-    shown: set[int] = set()
+    printed: set[int] = set()
     while True:
         run = server.get(f"/api/runs/{run_id}")
-        rows = [row for row in server.every(f"/api/runs/{run_id}/trace") if row["sequence"] not in shown]
-        shown.update(row["sequence"] for row in rows)
+        rows = [row for row in server.every(f"/api/runs/{run_id}/trace") if row["sequence"] not in printed]
+        printed.update(row["sequence"] for row in rows)
         yield run, rows
         if not follow or run["status"] not in UNFINISHED:
             return
@@ -97,18 +97,18 @@ def _print_line(console: Console, moment: str, words: str) -> None:
 def _print_batch_logs(server: Server, batch_id: int, *, follow: bool, as_json: bool) -> None:
     """A line for each run that has ended. With --follow, the server's events say when there are more."""
     console = new_console()
-    shown: set[int] = set()
+    printed: set[int] = set()
     for batch in (
         server.events(f"/api/batches/{batch_id}/events")
         if follow
         else (server.get(f"/api/batches/{batch_id}"),)
     ):
-        left = sum(batch["counts"]["by_status"].get(status, 0) for status in UNFINISHED)
-        if batch["counts"]["total"] - left <= len(shown):
+        unfinished = sum(batch["counts"]["by_status"].get(status, 0) for status in UNFINISHED)
+        if batch["counts"]["total"] - unfinished <= len(printed):
             continue
         runs = server.every("/api/runs", batch_id=batch_id)
-        new = [run for run in runs if run["ended_at"] and not run["retried"] and run["id"] not in shown]
-        shown.update(run["id"] for run in new)
+        new = [run for run in runs if run["ended_at"] and not run["retried"] and run["id"] not in printed]
+        printed.update(run["id"] for run in new)
         for run in sorted(new, key=lambda run: str(run["ended_at"])):
             if as_json:
                 typer.echo(json.dumps(run, ensure_ascii=False))

@@ -11,8 +11,8 @@ from pipelines.cli.options import Answer
 
 def open_pages(server: Server, page: str | None, *, in_browser: bool) -> Answer:
     """Only the link goes to stdout, so that `$(pipelines open)` works."""
-    made = server.post("/api/sign-in-links")
-    path = made["path"] + (f"&next={quote('/' + page.lstrip('/'), safe='')}" if page else "")
+    answer = server.post("/api/sign-in-links")
+    path = answer["path"] + (f"&next={quote('/' + page.lstrip('/'), safe='')}" if page else "")
     link = server.url.rstrip("/") + path
 
     def show(_: object) -> None:
@@ -21,4 +21,4 @@ def open_pages(server: Server, page: str | None, *, in_browser: bool) -> Answer:
 
     if in_browser and not webbrowser.open(link):
         typer.echo("There is no browser to open here: take the link to one.", err=True)
-    return Answer({"url": link, "expires_at": made["expires_at"]}, show)
+    return Answer({"url": link, "expires_at": answer["expires_at"]}, show)

@@ -52,8 +52,8 @@ def review_runs(
     _print_list(waiting, limit)
     for run in waiting[:limit]:
         typer.echo()
-        shown = show_run(server, run["id"])
-        shown.show(shown.value)
+        printed = show_run(server, run["id"])
+        printed.show(printed.value)
         if not _ask_verdict(server, run["id"], review):
             return
 
@@ -62,11 +62,11 @@ def _review_one(server: Server, run_id: int, review: ReviewInput, *, as_json: bo
     if review.verdict is not None:
         _decide(server, run_id, review.body(review.verdict, review.note), as_json=as_json)
         return
-    shown = show_run(server, run_id)
+    printed = show_run(server, run_id)
     if as_json:
-        typer.echo(json.dumps(shown.value, ensure_ascii=False))
+        typer.echo(json.dumps(printed.value, ensure_ascii=False))
         return
-    shown.show(shown.value)
+    printed.show(printed.value)
     _ask_verdict(server, run_id, review)
 
 

@@ -60,9 +60,9 @@ def _cases(suite: TaskSuite, runs: Sequence[Any], tasks: Sequence[Any]) -> list[
     for run in runs:
         by_task.setdefault(run["task_id"], []).append(run)
     own = [task.get("task_key") for task in tasks]
-    made = case_keys(str(task["user_instruction"]) for task in tasks)
+    keys = case_keys(str(task["user_instruction"]) for task in tasks)
     cases = []
-    for task, key, made_key in zip(tasks, own, made, strict=True):
+    for task, key, made_key in zip(tasks, own, keys, strict=True):
         found = by_task[task["id"]]
         counts = tally(found)
         cases.append(

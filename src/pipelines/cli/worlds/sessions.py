@@ -64,9 +64,9 @@ def open_world(server: Server, new_world: NewWorld) -> Answer:
     body |= {name: value for name, value in given.items() if value is not None}
     if new_world.author == MODEL:
         stderr.print(estimate_of_session(server.post(f"{SESSIONS}/estimate", body)), highlight=False)
-    made = server.post(SESSIONS, body, timeout=MODEL_TIMEOUT_S)
-    shown = show_session(server, made["id"])
-    return Answer(made | {"world": shown.value["world"]}, lambda _: shown.show(shown.value))
+    session = server.post(SESSIONS, body, timeout=MODEL_TIMEOUT_S)
+    report = show_session(server, session["id"])
+    return Answer(session | {"world": report.value["world"]}, lambda _: report.show(report.value))
 
 
 def refine_world(
@@ -96,8 +96,8 @@ def regenerate_part(
         stop("--seed is for the world, not for a row or a bucket.")
     if row is None and bucket is None:
         body = {"rng_seed": seed} if seed is not None else {}
-        made = server.post(f"{path_of(session_id)}/world/regenerate", body, timeout=MODEL_TIMEOUT_S)
-        return _show_revision(made)
+        session = server.post(f"{path_of(session_id)}/world/regenerate", body, timeout=MODEL_TIMEOUT_S)
+        return _show_revision(session)
     part = f"rows/{row}" if bucket is None else f"buckets/{bucket_number(server, session_id, bucket)}"
     server.post(f"{path_of(session_id)}/{part}/regenerate")
     return _watch_rows(server, session_id)

@@ -208,7 +208,7 @@ def public_keys(document: Json) -> tuple[PyJWK, ...]:
     listed = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(listed, list):
         raise ValueError("it is not a JWKS (an object with a list of keys)")
-    return tuple(made for jwk in listed[:MAX_KEYS] if isinstance(jwk, dict) for made in _public_keys(jwk))
+    return tuple(key for jwk in listed[:MAX_KEYS] if isinstance(jwk, dict) for key in _public_keys(jwk))
 
 
 def _public_keys(jwk: JsonObject) -> list[PyJWK]:

@@ -171,9 +171,9 @@ def _is_amount(value: Json, *, is_whole: bool) -> bool:
 
 
 def _problems_text(problems: list[Problem]) -> str:
-    shown = "; ".join(f"{problem.path} {problem.message}" for problem in problems[:MOST_WARNED])
+    listed = "; ".join(f"{problem.path} {problem.message}" for problem in problems[:MOST_WARNED])
     more = len(problems) - MOST_WARNED
-    return f"{shown}; and {more} more" if more > 0 else shown
+    return f"{listed}; and {more} more" if more > 0 else listed
 
 
 def _no_final_response(body: JsonObject) -> BadReply:

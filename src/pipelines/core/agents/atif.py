@@ -28,11 +28,11 @@ def head(
     extra: JsonObject,
 ) -> JsonObject:
     """Everything but `steps` and `final_metrics`."""
-    told: JsonObject = {"name": agent, "version": str(agent_version)}
-    told |= {"model_name": model} if model else {}
+    step: JsonObject = {"name": agent, "version": str(agent_version)}
+    step |= {"model_name": model} if model else {}
     definitions: list[Json] = [_definition(tool) for tool in tools]
-    told |= {"tool_definitions": definitions} if definitions else {}
-    return {"schema_version": VERSION, "session_id": f"run-{run_id}", "agent": told, "extra": extra}
+    step |= {"tool_definitions": definitions} if definitions else {}
+    return {"schema_version": VERSION, "session_id": f"run-{run_id}", "agent": step, "extra": extra}
 
 
 def user_step(text: str, at: str | None) -> JsonObject:
@@ -106,14 +106,14 @@ def _call_step(row: TraceRow) -> JsonObject:
 def _model_step(row: TraceRow) -> JsonObject:
     """A model call. Its messages are not stored, so the message is empty."""
     payload = _value(row.payload)
-    told = payload if isinstance(payload, dict) else {}
-    model = told.get("model")
-    metrics = {"prompt_tokens": told.get("input_tokens"), "completion_tokens": told.get("output_tokens")}
+    fields = payload if isinstance(payload, dict) else {}
+    model = fields.get("model")
+    metrics = {"prompt_tokens": fields.get("input_tokens"), "completion_tokens": fields.get("output_tokens")}
     extra = _without_none(
         kind=row.kind,
-        gateway=told.get("gateway"),
-        call=told.get("call"),
-        error=told.get("error"),
+        gateway=fields.get("gateway"),
+        call=fields.get("call"),
+        error=fields.get("error"),
         http_status=row.http_status,
         latency_ms=row.latency_ms,
     )

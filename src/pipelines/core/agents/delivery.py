@@ -18,9 +18,9 @@ def delivery_problem(value: Json, path: str, what: str = "`delivery`") -> Proble
     if value in DELIVERIES:
         return None
     choices = quote_names(DELIVERIES)
-    shown = f"`{value[:80]}`" if isinstance(value, str) else kind(value)
+    quoted = f"`{value[:80]}`" if isinstance(value, str) else kind(value)
     near = did_you_mean(value, DELIVERIES) if isinstance(value, str) else None
-    return Problem(path=path, message=f"{what} must be {choices}, not {shown}", hint=near)
+    return Problem(path=path, message=f"{what} must be {choices}, not {quoted}", hint=near)
 
 
 def delivery_for(requested: str | None, of_agent: str) -> Delivery:

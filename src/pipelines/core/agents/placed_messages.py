@@ -18,8 +18,8 @@ class MessagePlacement(NamedTuple):
 def place_messages(messages: Sequence[Message], tools: Sequence[str]) -> list[MessagePlacement] | None:
     """Messages that say something, each with how many calls stand before it; None where the transcript tells
     other calls than `tools`, those of the log. The words of a message stand before the calls it makes."""
-    told = [call.name for message in messages for call in message.tool_calls]
-    if told != list(tools):
+    called = [call.name for message in messages for call in message.tool_calls]
+    if called != list(tools):
         return None
     placed: list[MessagePlacement] = []
     calls = 0

@@ -72,6 +72,6 @@ def _is_within(actor_id: str, entry: str) -> bool:
 
 
 def _steps(sequences: list[int]) -> str:
-    shown = ", ".join(str(sequence) for sequence in sequences[:SHOWN_STEPS])
+    listed = ", ".join(str(sequence) for sequence in sequences[:SHOWN_STEPS])
     more = f" and {len(sequences) - SHOWN_STEPS} more" if len(sequences) > SHOWN_STEPS else ""
-    return f"{'step' if len(sequences) == 1 else 'steps'} {shown}{more}"
+    return f"{'step' if len(sequences) == 1 else 'steps'} {listed}{more}"

@@ -106,9 +106,9 @@ def oddities(messages: Sequence[Message]) -> Iterator[Problem]:
             if isinstance(call.arguments, str):
                 yield Problem(path=here, message=f"the arguments of `{call.name[:80]}` are not a JSON object")
         if message.role == "tool" and message.tool_call_id not in called:
-            told = (message.tool_call_id or "")[:80]
+            call_id = (message.tool_call_id or "")[:80]
             yield Problem(
-                path=here, message=f"answers the tool call `{told}`, which no earlier message makes"
+                path=here, message=f"answers the tool call `{call_id}`, which no earlier message makes"
             )
 
 
@@ -120,9 +120,9 @@ def after_turn(
     Agents differ in whether they send back the whole conversation or only their own part, so what counts is
     what stands behind the last user message.
     """
-    told = list(reply or ())
-    asked = max((index for index, message in enumerate(told) if message.role == "user"), default=-1)
-    own = [message for message in told[asked + 1 :] if message.role != "system"]
+    messages = list(reply or ())
+    last_user = max((index for index, message in enumerate(messages) if message.role == "user"), default=-1)
+    own = [message for message in messages[last_user + 1 :] if message.role != "system"]
     if not own or own[-1].role != "assistant" or own[-1].text() != final_response:
         own.append(Message(role="assistant", content=final_response))
     return [*history, *own]
@@ -133,8 +133,8 @@ def _read_message(value: Json, path: str) -> Message:
         raise MalformedMessage(path, f"must be an object, not {kind(value)}")
     role = value.get("role")
     if not isinstance(role, str) or role not in ROLES:
-        shown = f"`{role[:40]}`" if isinstance(role, str) else kind(role)
-        raise MalformedMessage(f"{path}/role", f"must be {quote_names(ROLES)}, not {shown}")
+        quoted = f"`{role[:40]}`" if isinstance(role, str) else kind(role)
+        raise MalformedMessage(f"{path}/role", f"must be {quote_names(ROLES)}, not {quoted}")
     answers = value.get("tool_call_id")
     if answers is not None and not isinstance(answers, str):
         raise MalformedMessage(f"{path}/tool_call_id", f"must be a string, not {kind(answers)}")

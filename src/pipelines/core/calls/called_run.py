@@ -70,8 +70,8 @@ class KeptReply:
     def tell(self, error: Exception | None) -> None:
         """Wake those who wait: the row is stored, or cannot be."""
         waiting, self.waiting = self.waiting or (), None
-        for told in waiting:
-            told(error)
+        for listener in waiting:
+            listener(error)
 
 
 class OldKey(NamedTuple):

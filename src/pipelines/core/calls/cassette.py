@@ -144,8 +144,8 @@ def _read(value: Json, place: str, problems: list[Problem]) -> RecordedCall | No
         fields.refuse("arguments", f"`arguments` must be a JSON object, not {kind(arguments)}")
     status, failure = _read_outcome(fields)
     occurrence = fields.whole_number("occurrence", 1, least=1, most=1_000_000)
-    told = ("endpoint", "endpoint_tool", "recorded_at")
-    texts = {name: fields.text(name, longest=300) or "" for name in told}
+    text_fields = ("endpoint", "endpoint_tool", "recorded_at")
+    texts = {name: fields.text(name, longest=300) or "" for name in text_fields}
     notes = fields.texts("notes")
     if len(problems) > before or tool is None or not isinstance(arguments, dict):
         return None
@@ -194,9 +194,9 @@ def nearest_recording(
         times = max(call.occurrence for call in of_tool if not _differences_text(arguments, call.arguments))
         often = "once" if times == 1 else f"{times} times"
         return f"With these arguments it was recorded {often}, and this is the {_ordinal(occurrence)} time."
-    told = [_difference(name, arguments, nearest.arguments) for name in differing[:3]]
+    described = [_difference(name, arguments, nearest.arguments) for name in differing[:3]]
     more = f" and {len(differing) - 3} more" if len(differing) > 3 else ""
-    return f"The nearest recorded call of {tool} has other arguments: {'; '.join(told)}{more}."
+    return f"The nearest recorded call of {tool} has other arguments: {'; '.join(described)}{more}."
 
 
 def _differences_text(asked: JsonObject, recorded: JsonObject) -> list[str]:

@@ -410,8 +410,8 @@ def _live_decision(run: CalledRun, tool: Tool, simulated: SimulatedReply) -> Dec
         broken = update_check(simulated.updates, run.toolbox.ledger_schema)
         why = [f"{each.path} {each.message}" for each in broken] if run.may_change() else [_WORLD_FULL]
         if why:
-            told = tuple(f"the ledger_adapter changed nothing: {one}" for one in why)
-            simulated = simulated._replace(updates=_NO_UPDATES, notes=(*simulated.notes, *told))
+            notes = tuple(f"the ledger_adapter changed nothing: {one}" for one in why)
+            simulated = simulated._replace(updates=_NO_UPDATES, notes=(*simulated.notes, *notes))
     return Decision(
         simulated.source,
         simulated.status,
@@ -530,10 +530,10 @@ def reply_of(row: TraceRow, error: OdysseyError | None = None, fault: WireFault 
 def _stored_error(row: TraceRow) -> AskFailed:
     if row.error_code == OUTCOME_UNKNOWN:
         return OutcomeUnknown()
-    told = orjson.loads(row.response or "{}")["error"]
+    error = orjson.loads(row.response or "{}")["error"]
     if row.error_code == CassetteMiss.code:
-        return CassetteMiss(told["message"], details=told.get("details"))
-    return AskFailed(told["message"], details=told.get("details"))
+        return CassetteMiss(error["message"], details=error.get("details"))
+    return AskFailed(error["message"], details=error.get("details"))
 
 
 def _envelope(row: TraceRow, error: OdysseyError | None) -> bytes:

@@ -44,8 +44,8 @@ def read_allow_hosts(texts: Iterable[str], place: str, problems: list[Problem]) 
         if isinstance(allowed, AllowedHost):
             found.append(allowed)
         else:
-            shown = text[:120]
-            problems.append(Problem(path=f"{place}/{index}", message=f"`{shown}` {allowed}", hint=_INSTEAD))
+            quoted = text[:120]
+            problems.append(Problem(path=f"{place}/{index}", message=f"`{quoted}` {allowed}", hint=_INSTEAD))
     if len(found) > MOST_HOSTS:
         problems.append(Problem(path=place, message=f"names more than {MOST_HOSTS} hosts"))
     return tuple(found)

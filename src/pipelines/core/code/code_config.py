@@ -114,9 +114,9 @@ def _read_code(fields: Fields) -> tuple[bytes, tuple[str, ...]]:
     """The files as an archive, and their names."""
     given = [name for name in ("source", "files", "zip") if fields.has(name)]
     if len(given) != 1:
-        told = f"has {' and '.join(f'`{name}`' for name in given)}" if given else "has no code"
+        complaint = f"has {' and '.join(f'`{name}`' for name in given)}" if given else "has no code"
         hint = "give one of `source` (the text of one file), `files` and `zip`"
-        fields.problems.append(Problem(path=fields.path, message=told, hint=hint))
+        fields.problems.append(Problem(path=fields.path, message=complaint, hint=hint))
         return b"", ()
     if given == ["zip"]:
         return _read_zip(fields)
@@ -165,10 +165,10 @@ def _read_functions(fields: Fields, names: tuple[str, ...]) -> tuple[FunctionEnt
     found: dict[str, FunctionEntry] = {}
     for index, text in enumerate(listed):
         entry = _entry(text, names, alone)
-        told = entry if isinstance(entry, str) else _duplicate_complaint(entry, found)
-        if told is not None:
+        complaint = entry if isinstance(entry, str) else _duplicate_complaint(entry, found)
+        if complaint is not None:
             place = fields.at("functions") + pointer([index])
-            fields.problems.append(Problem(path=place, message=f"`{text[:200]}` {told}", hint=_HOW))
+            fields.problems.append(Problem(path=place, message=f"`{text[:200]}` {complaint}", hint=_HOW))
         elif isinstance(entry, FunctionEntry):
             found[str(entry.function)] = entry
     return tuple(found.values())

@@ -83,11 +83,11 @@ def tools_of(script: str) -> GraderTools | None:
     lines = [line.strip() for line in text.splitlines() if not line.lstrip().startswith("#")]
     if not any(_INSTALLS.search(line) for line in lines):
         return None
-    wanted: list[str] = []
+    packages: list[str] = []
     for line in lines:
-        wanted += _requested_packages(line)
-    names = tuple(dict.fromkeys(name for name in wanted if is_requirement(name)))
-    told = ", ".join(names) or "nothing"
+        packages += _requested_packages(line)
+    names = tuple(dict.fromkeys(name for name in packages if is_requirement(name)))
+    listed = ", ".join(names) or "nothing"
     return GraderTools(
         requirements=names,
         files={
@@ -96,7 +96,7 @@ def tools_of(script: str) -> GraderTools | None:
             f"{_MODULES}/pip/__main__.py": _PIP_MODULE,
         },
         before=f"HOME={HOME} PATH={HOME}/.local/bin:$PATH PYTHONPATH={_MODULES}:$PYTHONPATH ",
-        note=f"its grader installs nothing here; these packages are installed beforehand: {told}",
+        note=f"its grader installs nothing here; these packages are installed beforehand: {listed}",
     )
 
 
@@ -111,16 +111,16 @@ def _requested_packages(line: str) -> list[str]:
 
 def _of_uvx(words: list[str]) -> list[str]:
     """Its packages, and the one that the command comes from."""
-    wanted: list[str] = []
+    packages: list[str] = []
     while words:
         word, *words = words
         if word in _VALUED and words:
             value, *words = words
-            wanted += value.split(",") if word in _WITH or word == "--from" else []
+            packages += value.split(",") if word in _WITH or word == "--from" else []
         elif not word.startswith("-"):
-            known = {re.split(r"[\[=<>~!]", name)[0] for name in wanted}
-            return wanted if word in known else [*wanted, word]
-    return wanted
+            known = {re.split(r"[\[=<>~!]", name)[0] for name in packages}
+            return packages if word in known else [*packages, word]
+    return packages
 
 
 def _words(text: str) -> list[str]:

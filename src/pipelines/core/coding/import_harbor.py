@@ -95,7 +95,7 @@ def _needs(config: dict[str, Any], folder: Tree) -> list[str]:
     image = _text(config, "environment", "docker_image")
     if image and "environment/Dockerfile" not in folder and (complaint := image_complaint(image)) is not None:
         found.append(complaint)
-    wanted = (
+    needs = (
         ("environment", "gpus", "asks for GPUs"),
         ("environment", "tpu", "asks for a TPU"),
         ("environment", "mcp_servers", "starts MCP servers in its container"),
@@ -103,7 +103,7 @@ def _needs(config: dict[str, Any], folder: Tree) -> list[str]:
         ("verifier", "collect", "collects from services of its container"),
         ("verifier", "environment", "is graded in a container image of its own"),
     )
-    found += [told for part, key, told in wanted if _part(config, part).get(key)]
+    found += [need for part, key, need in needs if _part(config, part).get(key)]
     found += (
         ["is graded in a container of its own"]
         if _text(config, "verifier", "environment_mode") == "separate"
@@ -142,8 +142,8 @@ def _build_image(config: dict[str, Any], folder: Tree) -> ImageBuild:
 
 
 def _scorer(config: dict[str, Any], tests: dict[str, str], before: str) -> JsonObject:
-    told = "\n".join(tests.values())
-    reward = next((path for path in REWARDS if path.rpartition("/")[2] in told), REWARDS[0])
+    script = "\n".join(tests.values())
+    reward = next((path for path in REWARDS if path.rpartition("/")[2] in script), REWARDS[0])
     seconds = _seconds(_part(config, "verifier").get("timeout_sec")) or DEFAULT_TIMEOUT_S
     return {
         "name": "test.sh",
@@ -196,6 +196,8 @@ def _variables(config: dict[str, Any], part: str) -> dict[str, str]:
 
 def _environment(config: dict[str, Any]) -> tuple[dict[str, str], list[str]]:
     """The variables of its container, and which of them have a default in place of the machine's."""
-    told = _variables(config, "environment")
-    defaults = {name: found[1] for name, value in told.items() if (found := _WITH_DEFAULT.fullmatch(value))}
-    return {**told, **defaults}, list(defaults)
+    environment = _variables(config, "environment")
+    defaults = {
+        name: found[1] for name, value in environment.items() if (found := _WITH_DEFAULT.fullmatch(value))
+    }
+    return {**environment, **defaults}, list(defaults)

@@ -43,7 +43,7 @@ def read_swebench_row(
     row: Any, number: int, seed: JsonObject | None = None, setting: RowSetting | None = None
 ) -> ImportedTask | RefusedTask:
     """The row's task. `seed` is what its repository is taken from, in place of GitHub."""
-    told = setting or RowSetting()
+    settings = setting or RowSetting()
     if not isinstance(row, dict):
         return RefusedTask(name=f"row {number}", reasons=("is not an object",))
     name = str(row.get("instance_id") or f"row {number}")
@@ -53,7 +53,7 @@ def read_swebench_row(
     tests = {key: _tests(row, key, reasons) for key in ("FAIL_TO_PASS", "PASS_TO_PASS")}
     if not tests["FAIL_TO_PASS"] and not reasons:
         reasons.append("has no `FAIL_TO_PASS`")
-    if told.test_command is None:
+    if settings.test_command is None:
         odd = next((test for found in tests.values() for test in found if not is_pytest_name(test)), None)
         if odd is not None:
             reasons.append(
@@ -63,7 +63,7 @@ def read_swebench_row(
         reasons.append("its tests have binary files")
     if reasons:
         return RefusedTask(name=name, reasons=tuple(reasons))
-    return _task(name, row, tests, seed or _github(row), told)
+    return _task(name, row, tests, seed or _github(row), settings)
 
 
 def is_pytest_name(test: str) -> bool:

@@ -81,13 +81,13 @@ def seed_of(files: Mapping[str, TreeFile]) -> JsonObject:
 
 def pack_files(files: Mapping[str, TreeFile]) -> bytes:
     """A tar.gz of them: the same bytes for the same files."""
-    made = io.BytesIO()
+    buffer = io.BytesIO()
     with (
-        gzip.GzipFile(fileobj=made, mode="wb", mtime=0) as zipped,
+        gzip.GzipFile(fileobj=buffer, mode="wb", mtime=0) as zipped,
         tarfile.open(fileobj=zipped, mode="w") as archive,
     ):
         for path, file in sorted(files.items()):
             entry = tarfile.TarInfo(path)
             entry.size, entry.mode = len(file.data), EXECUTABLE if file.is_executable else PLAIN
             archive.addfile(entry, io.BytesIO(file.data))
-    return made.getvalue()
+    return buffer.getvalue()

@@ -38,15 +38,15 @@ def _matches(parts: list[str], glob: str) -> bool:
     """Whether the glob names the path or a folder above it. `**` stands for any number of parts, none too."""
     plain = glob.removeprefix("./")
     is_folder = plain.endswith(("/", "/**"))
-    wanted = plain.rstrip("/").removesuffix("/**").split("/")
-    if wanted == ["**"]:
+    pattern_parts = plain.rstrip("/").removesuffix("/**").split("/")
+    if pattern_parts == ["**"]:
         return True
-    reached = _skip_stars({0}, wanted)  # how many parts of the glob are used up
+    reached = _skip_stars({0}, pattern_parts)  # how many parts of the glob are used up
     for place, part in enumerate(parts, start=1):
-        held = {at for at in reached if at < len(wanted) and wanted[at] == "**"}
-        moved = {at + 1 for at in reached if at < len(wanted) and _is_like(part, wanted[at])}
-        reached = _skip_stars(held | moved, wanted)
-        if len(wanted) in reached:
+        held = {at for at in reached if at < len(pattern_parts) and pattern_parts[at] == "**"}
+        moved = {at + 1 for at in reached if at < len(pattern_parts) and _is_like(part, pattern_parts[at])}
+        reached = _skip_stars(held | moved, pattern_parts)
+        if len(pattern_parts) in reached:
             return place < len(parts) or not is_folder
     return False
 
@@ -62,16 +62,16 @@ def _skip_stars(reached: set[int], wanted: list[str]) -> set[int]:
 def _is_like(text: str, glob: str) -> bool:
     """One part of a path: at a mismatch the last star takes one character more, so nothing is tried twice."""
     at = glob_at = 0
-    star = taken = -1
+    star = matched = -1
     while at < len(text):
         if glob_at < len(glob) and glob[glob_at] == "*":
-            star, taken = glob_at, at
+            star, matched = glob_at, at
             glob_at += 1
         elif glob_at < len(glob) and glob[glob_at] in ("?", text[at]):
             at, glob_at = at + 1, glob_at + 1
         elif star >= 0:
-            taken += 1
-            at, glob_at = taken, star + 1
+            matched += 1
+            at, glob_at = matched, star + 1
         else:
             return False
     return not glob[glob_at:].strip("*")

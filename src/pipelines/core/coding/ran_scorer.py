@@ -76,8 +76,8 @@ def changed_runner_sign(ran: ScorerRun) -> str | None:
             names = ", ".join(str(name) for name in changed[:_SHOWN])[:300]
             return f"The test runner was changed while it ran: {names}."
         outcomes = session.get("outcomes")
-        told = set(outcomes.values()) if isinstance(outcomes, dict) else set()
-        if session.get("ended") == _TESTS_FAILED and told and not told & {"failed", "error"}:
+        reported = set(outcomes.values()) if isinstance(outcomes, dict) else set()
+        if session.get("ended") == _TESTS_FAILED and reported and not reported & {"failed", "error"}:
             return "pytest reports failed tests, but does not name any."
     return None
 
@@ -132,8 +132,8 @@ def _reward(scorer: CommandScorer, ran: ScorerRun, data: bytes | None) -> Scorer
         return result_of(scorer, Status.FAIL, problem, output=ran.output)
     reward = _number(data)
     if reward is None:
-        told = "no reward" if data is None else "a reward that is not a number from 0 to 1"
-        return result_of(scorer, Status.FAIL, f"The command left {told}.", output=ran.output)
+        complaint = "no reward" if data is None else "a reward that is not a number from 0 to 1"
+        return result_of(scorer, Status.FAIL, f"The command left {complaint}.", output=ran.output)
     status = Status.PASS if reward >= scorer.pass_at else Status.FAIL
     reason = f"The reward is {reward:g}; {scorer.pass_at:g} is needed to pass."
     return result_of(scorer, status, reason, score=reward, output=ran.output)
@@ -155,8 +155,8 @@ def _pytest(scorer: TestsScorer, ran: ScorerRun) -> ScorerResult:
     if len(ran.sessions) != 1:
         reason = f"pytest did not run: the process exited with code {ran.code}."
         return result_of(scorer, Status.FAIL, reason, output=ran.output)
-    told = ran.sessions[0].get("outcomes")
-    outcomes = told if isinstance(told, dict) else {}
+    reported = ran.sessions[0].get("outcomes")
+    outcomes = reported if isinstance(reported, dict) else {}
     cases = {str(name): TestCase(outcome=str(outcome)) for name, outcome in outcomes.items()}
     return score_tests(scorer, cases, ran.output)
 

@@ -163,7 +163,7 @@ def read_number(fields: Fields, key: str, default: float, *, least: float, most:
     if value is None:
         return default
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        shown = value if isinstance(value, int | float) and not isinstance(value, bool) else kind(value)
-        fields.refuse(key, f"`{key}` must be a number from {least:g} to {most:g}, not {shown}")
+        quoted = value if isinstance(value, int | float) and not isinstance(value, bool) else kind(value)
+        fields.refuse(key, f"`{key}` must be a number from {least:g} to {most:g}, not {quoted}")
         return default
     return float(value)

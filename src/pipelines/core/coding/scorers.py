@@ -123,8 +123,10 @@ RECORDS: dict[str, type[Any]] = {
 def scorer_from_stored(body: Any) -> Scorer:
     record = RECORDS[body["type"]]
     read = known_fields(record, body)
-    made: Scorer = record(**{key: tuple(one) if isinstance(one, list) else one for key, one in read.items()})
-    return made
+    scorer: Scorer = record(
+        **{key: tuple(one) if isinstance(one, list) else one for key, one in read.items()}
+    )
+    return scorer
 
 
 class Status(StrEnum):

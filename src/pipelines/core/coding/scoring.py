@@ -131,8 +131,8 @@ def _at_most(scorer: MaxDiffLinesScorer, diff: WorkspaceDiff, _: object) -> Scor
     binary = [file.path for file in diff.files if file.binary]
     if binary:
         return result_of(scorer, Status.FAIL, f"Binary files have no lines to count: {_path_list(binary)}.")
-    told = f"{diff.lines:,} lines were added or removed; at most {scorer.max:,} are allowed."
-    return result_of(scorer, Status.PASS if diff.lines <= scorer.max else Status.FAIL, told)
+    reason = f"{diff.lines:,} lines were added or removed; at most {scorer.max:,} are allowed."
+    return result_of(scorer, Status.PASS if diff.lines <= scorer.max else Status.FAIL, reason)
 
 
 _BY_TYPE: dict[str, Callable[[Any, WorkspaceDiff, Mapping[str, str | None]], ScorerResult]] = {
@@ -148,20 +148,20 @@ def changed_lines(patch: str, sign: str, globs: Sequence[str] = ()) -> list[str]
     """The lines with this sign, without it, of the files that the globs name. Counted by the hunks' own
     heads: a line of a file may itself look like a head of the patch."""
     found: list[str] = []
-    wanted, left_old, left_new = False, 0, 0
+    counts, left_old, left_new = False, 0, 0
     for line in patch.split("\n"):
         if left_old > 0 or left_new > 0:
             mark = line[:1]
             left_old -= mark in ("-", " ", "")
             left_new -= mark in ("+", " ", "")
-            if mark == sign and wanted:
+            if mark == sign and counts:
                 found.append(line[1:])
         elif line.startswith("@@ "):
             left_old, left_new = _hunk(line)
         elif line.startswith(("--- ", "+++ ")):
             name = _unquote(line[4:].rstrip("\t\r"))
             if name != "/dev/null":
-                wanted = not globs or matches(name.partition("/")[2], globs)
+                counts = not globs or matches(name.partition("/")[2], globs)
     return found
 
 
@@ -182,25 +182,25 @@ def _unquote(name: str) -> str:
     """As git quotes unusual names: in C's way, with octal bytes."""
     if not (name.startswith('"') and name.endswith('"') and len(name) > 1):
         return name
-    made = bytearray()
+    unquoted = bytearray()
     inner, at = name[1:-1], 0
     while at < len(inner):
         if inner[at] != "\\":
-            made += inner[at].encode("utf-8", "surrogateescape")
+            unquoted += inner[at].encode("utf-8", "surrogateescape")
             at += 1
         elif inner[at + 1 : at + 4].isdigit():
-            made.append(int(inner[at + 1 : at + 4], 8) & 0xFF)
+            unquoted.append(int(inner[at + 1 : at + 4], 8) & 0xFF)
             at += 4
         else:
-            made += _ESCAPES.get(inner[at + 1 : at + 2], "?").encode()
+            unquoted += _ESCAPES.get(inner[at + 1 : at + 2], "?").encode()
             at += 2
-    return made.decode("utf-8", "surrogateescape")
+    return unquoted.decode("utf-8", "surrogateescape")
 
 
 def _path_list(paths: Sequence[str]) -> str:
     listed = list(dict.fromkeys(paths))
-    told = ", ".join(f"`{printable(path)[:120]}`" for path in listed[:MOST_NAMED])
-    return told + (f" and {len(listed) - MOST_NAMED:,} more" if len(listed) > MOST_NAMED else "")
+    path_list = ", ".join(f"`{printable(path)[:120]}`" for path in listed[:MOST_NAMED])
+    return path_list + (f" and {len(listed) - MOST_NAMED:,} more" if len(listed) > MOST_NAMED else "")
 
 
 def _difference_place(text: str, wanted: str) -> str:

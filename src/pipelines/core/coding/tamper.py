@@ -184,5 +184,5 @@ def signs_in_words(scenario: CodingScenario, texts: Iterable[str], already: Coll
 
 
 def _path_list(paths: Sequence[str]) -> str:
-    told = ", ".join(f"`{printable(path)[:120]}`" for path in paths[:_SHOWN])
-    return told + (f" and {len(paths) - _SHOWN:,} more" if len(paths) > _SHOWN else "")
+    listed = ", ".join(f"`{printable(path)[:120]}`" for path in paths[:_SHOWN])
+    return listed + (f" and {len(paths) - _SHOWN:,} more" if len(paths) > _SHOWN else "")

@@ -67,8 +67,8 @@ _RECORDS: dict[str, type[Any]] = {
 
 def seed_from_stored(body: Any) -> WorkspaceSeed:
     record = _RECORDS[body["type"]]
-    made: WorkspaceSeed = record(**known_fields(record, body))
-    return made
+    seed: WorkspaceSeed = record(**known_fields(record, body))
+    return seed
 
 
 def read_workspace_seed(

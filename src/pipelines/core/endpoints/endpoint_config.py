@@ -66,13 +66,15 @@ def read_endpoint(body: JsonObject) -> tuple[EndpointDefinition | None, list[Pro
     config_fields = _config_fields(fields, type)
     if type is None or config_fields is None:
         return None, problems
-    wanted: list[CredentialReference] = []
-    config = _READERS[type](config_fields, wanted)
-    auth = _read_auth(fields, wanted, takes_auth=type == OPENAPI or "url" in config)
+    references: list[CredentialReference] = []
+    config = _READERS[type](config_fields, references)
+    auth = _read_auth(fields, references, takes_auth=type == OPENAPI or "url" in config)
     if name is None:
         return None, problems
-    made = EndpointDefinition(name=name, type=type, config=config, auth=auth, credentials=tuple(wanted))
-    return made, problems
+    definition = EndpointDefinition(
+        name=name, type=type, config=config, auth=auth, credentials=tuple(references)
+    )
+    return definition, problems
 
 
 def _read_name(fields: Fields) -> str | None:

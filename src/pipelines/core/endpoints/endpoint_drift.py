@@ -72,7 +72,7 @@ def compare_tools(
     by_name = {tool.name: tool for tool in found}
     stored: list[StoredTool] = []
     drifted: list[StoredTool] = []
-    gone = [tool for name, tool in known.items() if name not in by_name]
+    missing = [tool for name, tool in known.items() if name not in by_name]
     is_changed = False
     for name, tool in by_name.items():
         before = known.get(name)
@@ -84,15 +84,15 @@ def compare_tools(
             drifted.append(now)
         stored += [now] if now != before else []
     if not accept:
-        left = [StoredTool(tool.accepted, GONE) for tool in gone]
-        drifted += left
-        stored += [tool for tool in left if tool != known[tool.accepted.name]]
+        missing_tools = [StoredTool(tool.accepted, GONE) for tool in missing]
+        drifted += missing_tools
+        stored += [tool for tool in missing_tools if tool != known[tool.accepted.name]]
     return DiscoveryOutcome(
         stored=tuple(stored),
-        removed=tuple(tool.accepted.name for tool in gone) if accept else (),
+        removed=tuple(tool.accepted.name for tool in missing) if accept else (),
         added=tuple(name for name in by_name if name not in known),
         drifted=tuple(drifted),
-        is_changed=is_changed or (accept and bool(gone)),
+        is_changed=is_changed or (accept and bool(missing)),
     )
 
 

@@ -121,12 +121,12 @@ def times(text: str) -> list[Timed]:
 
 def _by_the_hour(text: str, known: list[Timed]) -> Iterator[Timed]:
     """`between eight and ten`, `9-11 am`, `at ten`: bare hours that their place makes times."""
-    taken = {at for one in known for at in range(one.start, one.end)}
+    covered = {at for one in known for at in range(one.start, one.end)}
     starts = {one.start: one for one in known}
     for match in _SPAN.finditer(text):
         first, second = match["first"].lower(), match["second"].lower()
         end = starts.get(match.start("second"))
-        if match.start("first") in taken or (end is None and not match["between"]):
+        if match.start("first") in covered or (end is None and not match["between"]):
             continue
         is_spelled = not (first.isdigit() or second.isdigit())  # `between 5-10` may count anything
         if end is None and not (_ENDS_THERE if is_spelled else _OF_DAY).match(text, match.end()):
@@ -139,7 +139,7 @@ def _by_the_hour(text: str, known: list[Timed]) -> Iterator[Timed]:
         if end is None:
             yield Timed(match.start("second"), match.end("second"), of_end)
     for match in _AT.finditer(text):
-        if match.start("hour") not in taken and _ENDS_THERE.match(text, match.end()):
+        if match.start("hour") not in covered and _ENDS_THERE.match(text, match.end()):
             yield Timed(match.start("hour"), match.end("hour"), _halves(match["hour"].lower()))
 
 

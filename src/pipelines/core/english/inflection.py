@@ -85,11 +85,11 @@ def action_nouns(verb: str) -> frozenset[str]:
     (`refund`).
     """
     bare = verb[:-1] if verb.endswith("e") else verb
-    made = {bare + "ation", bare + "ion", verb + "ment", bare + "al", verb, *gerunds(verb)}
+    nouns = {bare + "ation", bare + "ion", verb + "ment", bare + "al", verb, *gerunds(verb)}
     if verb.endswith("y"):
-        made.add(verb[:-1] + "ication")
-    made |= set(_IRREGULAR_NOUNS.get(verb, ()))
-    return frozenset(made | {plural(noun) for noun in made})
+        nouns.add(verb[:-1] + "ication")
+    nouns |= set(_IRREGULAR_NOUNS.get(verb, ()))
+    return frozenset(nouns | {plural(noun) for noun in nouns})
 
 
 @cache

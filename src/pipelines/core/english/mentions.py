@@ -19,10 +19,10 @@ class Mentions(NamedTuple):
 
 @lru_cache(maxsize=MOST_KEPT)
 def mentions(sentence: str) -> Mentions:
-    taken = bytearray(len(sentence))
-    days = [one for one in dates(sentence) if _take(taken, one.start, one.end)]
-    hours = [one for one in times(sentence) if _take(taken, one.start, one.end)]
-    numbers = [one for one in quantities(sentence) if _take(taken, one.start, one.end)]
+    covered = bytearray(len(sentence))
+    days = [one for one in dates(sentence) if _take(covered, one.start, one.end)]
+    hours = [one for one in times(sentence) if _take(covered, one.start, one.end)]
+    numbers = [one for one in quantities(sentence) if _take(covered, one.start, one.end)]
     return Mentions(tuple(days), tuple(hours), tuple(numbers))
 
 

@@ -163,11 +163,11 @@ def _in_words(text: str) -> Iterator[Quantity]:
     words = list(_WORD.finditer(text))
     at = 0
     while at < len(words):
-        taken = _number_at(text, words, at)
-        if taken is None:
+        number = _number_at(text, words, at)
+        if number is None:
             at += 1
             continue
-        value, count = taken
+        value, count = number
         start, end = words[at].start(), words[at + count - 1].end()
         if text[max(0, start - 5) : start].lower() == "half " and words[at][0].lower() in ("a", "an"):
             start, value = start - 5, value / 2  # half a dozen

@@ -71,9 +71,9 @@ def update_from_json(body: Mapping[str, Json]) -> LedgerUpdate:
         case {"op": "add", "entity_type": str(kind), "id": str(id), "attrs": dict(attrs)}:
             return Add(entity_type=kind, id=id, attrs=attrs)
         case {"op": "update", "entity_type": str(kind), "id": str(id)}:
-            changed, gone = body.get("set", {}), body.get("unset", [])
-            if isinstance(changed, dict) and isinstance(gone, list):
-                return Update(entity_type=kind, id=id, set=changed, unset=tuple(map(str, gone)))
+            changed, removed = body.get("set", {}), body.get("unset", [])
+            if isinstance(changed, dict) and isinstance(removed, list):
+                return Update(entity_type=kind, id=id, set=changed, unset=tuple(map(str, removed)))
         case {"op": "remove", "entity_type": str(kind), "id": str(id)}:
             return Remove(entity_type=kind, id=id)
         case {"op": "set_flag", "flag": str(flag)}:
@@ -273,14 +273,14 @@ class Draft(Ledger):
         return own[id] if own is not None and id in own else self._under.get(entity_type, id)
 
     def entity_types(self) -> list[str]:
-        under = self._under.entity_types()
+        base = self._under.entity_types()
         if self._changed.keys() <= self.world.entities.keys():
-            return under
-        return list(dict.fromkeys([*under, *self._changed]))
+            return base
+        return list(dict.fromkeys([*base, *self._changed]))
 
     def changed(self, entity_type: str) -> Mapping[str, Attributes | None]:
-        under, own = self._under.changed(entity_type), self._changed.get(entity_type)
-        return {**under, **own} if own else under
+        base, own = self._under.changed(entity_type), self._changed.get(entity_type)
+        return {**base, **own} if own else base
 
     def is_flagged(self, flag: str) -> bool:
         return self._flags[flag] if flag in self._flags else self._under.is_flagged(flag)
@@ -323,8 +323,8 @@ def _section(state: JsonObject, kind: str) -> dict[str, Attributes]:
 
 def _change(kind: str, id: str, old: Attributes, new: Attributes) -> Update | None:
     changed = {name: value for name, value in new.items() if name not in old or not same(old[name], value)}
-    gone = tuple(name for name in old if name not in new)
-    return Update(entity_type=kind, id=id, set=changed, unset=gone) if changed or gone else None
+    removed = tuple(name for name in old if name not in new)
+    return Update(entity_type=kind, id=id, set=changed, unset=removed) if changed or removed else None
 
 
 _NOISE = re.compile(r"[\s#_\-.:/]+")

@@ -117,8 +117,8 @@ def _record_update(found: WorldAfter, sequence: int, update: LedgerUpdate) -> No
 
 
 def _change(name: EntityName, old: Attributes | None, new: Attributes | None, step: int) -> EntityChange:
-    shown = tuple(each for each in _fields(old, new, step, {}) if each.what != "kept")
-    return EntityChange(*name, _what(old, new), shown, step)
+    fields = tuple(each for each in _fields(old, new, step, {}) if each.what != "kept")
+    return EntityChange(*name, _what(old, new), fields, step)
 
 
 def _what(old: Attributes | None, new: Attributes | None) -> What:

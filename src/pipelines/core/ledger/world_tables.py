@@ -45,11 +45,11 @@ def world_tables(state: JsonObject, *, only: str | None, first: int, most: int) 
 
 
 def _table(entity_type: str, section: JsonObject, first: int, most: int) -> JsonObject:
-    shown = list(section.items())[first : first + most]
+    listed = list(section.items())[first : first + most]
     summaries = field_summaries(section)
     names = list(summaries)[:MOST_COLUMNS]
     rows: list[Json] = []
-    for id, attributes in shown:
+    for id, attributes in listed:
         held = attributes if isinstance(attributes, dict) else {}
         cells: JsonObject = {name: held[name] for name in names if name in held}
         rows.append({"id": id, "cells": cells})
@@ -80,8 +80,8 @@ def summary_of(values: list[Json], *, of: int) -> str:
     ('paid 2, new 1', '1.5 to 3, in 2 of 4')
     """
     there: list[Json] = [value for value in values if value is not None]
-    said = _summary_text(there)
-    return said if len(there) == of else f"{said}, in {len(there)} of {of}" if there else "nothing"
+    text = _summary_text(there)
+    return text if len(there) == of else f"{text}, in {len(there)} of {of}" if there else "nothing"
 
 
 def _summary_text(values: list[Json]) -> str:

@@ -125,8 +125,8 @@ def _is_explainable(value: Json, limits: CheckLimits) -> bool:
 def _first_of(found: list[Problem]) -> list[Problem]:
     if len(found) <= MOST_PROBLEMS:
         return found
-    left = len(found) - MOST_PROBLEMS + 1
-    more = Problem(path="", message=f"{AND_MORE}: {left:,} problems are not listed")
+    unlisted = len(found) - MOST_PROBLEMS + 1
+    more = Problem(path="", message=f"{AND_MORE}: {unlisted:,} problems are not listed")
     return [*found[: MOST_PROBLEMS - 1], more]
 
 
@@ -286,9 +286,9 @@ def _explained(error: ValidationError) -> Iterator[Problem]:
             for name in names:
                 yield Problem(path=place + pointer([name]), message=f"`{name}` is not declared")
         case ValidationErrorKind.Enum(options=options) if len(options) <= 20:
-            shown = [str(option) for option in options]
-            hint = did_you_mean(str(error.instance), shown)
-            yield Problem(path=place, message=_short(f"must be {quote_names(shown)}"), hint=hint)
+            option_texts = [str(option) for option in options]
+            hint = did_you_mean(str(error.instance), option_texts)
+            yield Problem(path=place, message=_short(f"must be {quote_names(option_texts)}"), hint=hint)
         case ValidationErrorKind.MinItems(limit=limit):  # without the value, which may be long
             yield Problem(path=place, message=f"has {_items(error)} items: at least {limit:,} are needed")
         case ValidationErrorKind.MaxItems(limit=limit):

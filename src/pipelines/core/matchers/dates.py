@@ -71,8 +71,8 @@ class WrittenDay(NamedTuple):
         return all(day.year is not None for day in self.days)
 
     def names(self, day: date) -> bool:
-        wanted = Day(day.month, day.day, day.year)
-        return any(one.agrees_with(wanted) for one in self.days)
+        day_wanted = Day(day.month, day.day, day.year)
+        return any(one.agrees_with(day_wanted) for one in self.days)
 
 
 @lru_cache(maxsize=MOST_KEPT)
@@ -132,5 +132,5 @@ def _in_order(text: str, one: WrittenDay, order: Order) -> WrittenDay:
     if spelled is None:
         return one
     a, b = int(spelled["a"]), int(spelled["b"])
-    meant = (b, a) if order == "dmy" else (a, b)
-    return one._replace(days=frozenset(day for day in one.days if day[:2] == meant))
+    readings = (b, a) if order == "dmy" else (a, b)
+    return one._replace(days=frozenset(day for day in one.days if day[:2] == readings))

@@ -75,12 +75,12 @@ def is_number(value: Json) -> bool:
 
 
 def _check_matcher(name: str, whole: JsonObject, path: str) -> list[Problem]:
-    place, wanted = path + pointer([name]), whole[name]
-    wrong = complaint(name, wanted)
+    place, expected = path + pointer([name]), whole[name]
+    wrong = complaint(name, expected)
     if wrong is not None:
         hint = did_you_mean(name, MATCHER_NAMES) if name not in MATCHER_NAMES else _HINTS.get(name)
         return [Problem(path=place, message=f"`{name}` {wrong}", hint=hint)]
-    return check_expectation(wanted, path=place) if name in _NESTING else []
+    return check_expectation(expected, path=place) if name in _NESTING else []
 
 
 # Each matcher's own

@@ -106,14 +106,14 @@ def interpreted_value(expected: Json, actual: Json) -> Json:
     """
     if not isinstance(expected, dict) or not is_matcher(expected):
         return actual
-    for name, wanted in expected.items():
+    for name, expected_value in expected.items():
         if name in MEANT:
-            return MEANT[name](wanted, actual)
-        if name in _OF_OPTIONS and isinstance(wanted, list):
-            fitting = (option for option in wanted if matches(option, actual))
-            return interpreted_value(next(fitting, wanted[0] if wanted else None), actual)
+            return MEANT[name](expected_value, actual)
+        if name in _OF_OPTIONS and isinstance(expected_value, list):
+            fitting = (option for option in expected_value if matches(option, actual))
+            return interpreted_value(next(fitting, expected_value[0] if expected_value else None), actual)
         if name == "$not":
-            return interpreted_value(wanted, actual)
+            return interpreted_value(expected_value, actual)
     return actual
 
 
@@ -133,7 +133,7 @@ def _child(actual: Actual, key: str) -> Actual:
 
 def _holds(expected: Json, actual: Actual, exact: bool = False) -> bool:
     if isinstance(expected, dict) and is_matcher(expected):
-        return all(_matcher_holds(key, wanted, actual) for key, wanted in expected.items())
+        return all(_matcher_holds(key, expected_value, actual) for key, expected_value in expected.items())
     if isinstance(actual, Missing):
         return False
     if isinstance(expected, dict) and not expected:

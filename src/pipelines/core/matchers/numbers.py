@@ -63,13 +63,13 @@ class WrittenNumber(NamedTuple):
 def written_numbers(text: str, decimal: Mark | None = None) -> tuple[WrittenNumber, ...]:
     """In order, none overlapping another; `decimal` is the one mark that a fraction may stand behind."""
     text = f" {text}"  # so that a number that begins with its point has something before it
-    taken = [(one.start, one.end) for one in written_days(text) if one.has_year]
-    taken += [(one.start, one.end) for one in times(text)]
-    taken += [match.span() for match in _TELEPHONE.finditer(text)]
-    fractions = _without_overlaps(list(_fractions(text)), sorted(taken))
+    spans = [(one.start, one.end) for one in written_days(text) if one.has_year]
+    spans += [(one.start, one.end) for one in times(text)]
+    spans += [match.span() for match in _TELEPHONE.finditer(text)]
+    fractions = _without_overlaps(list(_fractions(text)), sorted(spans))
     bare = _BARE_POINT.sub("0", _AROUND.sub(" ", text))
     plain = [_extend(text, one) for one in quantities(bare, decimal)]
-    free = _without_overlaps(plain, sorted([*taken, *((one.start, one.end) for one in fractions)]))
+    free = _without_overlaps(plain, sorted([*spans, *((one.start, one.end) for one in fractions)]))
     return tuple(_with_sign(text, one) for one in sorted([*free, *fractions]))
 
 
@@ -105,8 +105,8 @@ def _fraction(parts: dict[str, str | None]) -> Decimal | None:
         return whole + Decimal(str(unicodedata.numeric(parts["sign"] or "")))
     if parts.get("count"):
         return Decimal(_COUNTS[(parts["count"] or "").lower()]) / _PARTS[(parts["part"] or "").lower()]
-    under = Decimal(parts["under"] or 0)
-    return whole + Decimal(parts["over"] or 0) / under if under else None
+    divisor = Decimal(parts["under"] or 0)
+    return whole + Decimal(parts["over"] or 0) / divisor if divisor else None
 
 
 def _extend(text: str, one: Quantity) -> WrittenNumber:

@@ -22,10 +22,10 @@ _LONGEST_DENIAL = 40  # characters before a phrase that are looked at
 
 def mentions_of(phrase: str, text: str) -> Iterator[bool]:
     """For each place where the phrase stands, whether it is said there, and not denied."""
-    wanted, plain = " ".join(_words(phrase)), _lines(text)
+    phrase_text, plain = " ".join(_words(phrase)), _lines(text)
     loose, at = plain.translate(_JOINTS), -1
-    while wanted and (at := loose.find(wanted, at + 1)) >= 0:
-        if _is_whole(plain, at, at + len(wanted)):
+    while phrase_text and (at := loose.find(phrase_text, at + 1)) >= 0:
+        if _is_whole(plain, at, at + len(phrase_text)):
             before = _DENIAL.search(plain[max(0, at - _LONGEST_DENIAL) : at])
             # "order no 4521" gives its number
             yield before is None or (before["word"] == "no" and plain[at].isdigit())

@@ -32,18 +32,18 @@ def nearest_number(wanted: Any, actual: Json) -> Json:
 
 
 def day_holds(wanted: Any, actual: Json) -> bool:
-    asked = _as_day_matcher(wanted)
-    day = parse_day(asked["day"], _today(asked))
+    matcher = _as_day_matcher(wanted)
+    day = parse_day(matcher["day"], _today(matcher))
     if day is None:
-        raise CannotMatch(f"`$date` {asked['day']} is relative to today, and the run's date is not known")
-    return any(one.names(day) for one in _days(asked, actual))
+        raise CannotMatch(f"`$date` {matcher['day']} is relative to today, and the run's date is not known")
+    return any(one.names(day) for one in _days(matcher, actual))
 
 
 def nearest_day(wanted: Any, actual: Json) -> Json:
     """The day that a text names, in ISO form: the one asked for if it can be that, else its first."""
-    asked = _as_day_matcher(wanted)
-    day = parse_day(asked["day"], _today(asked))
-    found = _days(asked, actual)
+    matcher = _as_day_matcher(wanted)
+    day = parse_day(matcher["day"], _today(matcher))
+    found = _days(matcher, actual)
     if day is not None and any(one.names(day) for one in found):
         return day.isoformat()
     if not found:
@@ -89,9 +89,9 @@ def _dated(expected: Json, today: str) -> Json:
     if not isinstance(expected, dict):
         return expected
     below = {key: _dated(item, today) for key, item in expected.items()}
-    wanted = expected.get("$date")
-    if isinstance(wanted, str | dict):
-        below["$date"] = {"today": today} | _as_day_matcher(wanted)
+    expected_day = expected.get("$date")
+    if isinstance(expected_day, str | dict):
+        below["$date"] = {"today": today} | _as_day_matcher(expected_day)
     return below
 
 

@@ -62,8 +62,8 @@ class ModelQuestion(Record):
     def again(self, answer: str, problems: Sequence[Problem]) -> "ModelQuestion":
         """The one regeneration: the same question with the answer it got and what is wrong with it."""
         listed = "\n".join(f"- {problem.said()}" for problem in problems)
-        told = f"That answer cannot be used:\n{listed}\nAnswer again, whole, with these mended."
-        more = (ModelMessage(role="assistant", content=answer), ModelMessage(role="user", content=told))
+        complaint = f"That answer cannot be used:\n{listed}\nAnswer again, whole, with these mended."
+        more = (ModelMessage(role="assistant", content=answer), ModelMessage(role="user", content=complaint))
         return replace(self, messages=(*self.messages, *more))
 
 

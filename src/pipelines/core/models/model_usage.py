@@ -184,12 +184,12 @@ def _usage_of(raw: bytes) -> ModelUsage:
         return found
     for each in _usage_holders(answer):
         usage = each.usage or _Usage()
-        told = ModelUsage(
+        reported = ModelUsage(
             model=_model_name(each.model),
             input_tokens=_input(usage),
             output_tokens=_first(usage.output_tokens, usage.completion_tokens),
         )
-        found = found.then(told)
+        found = found.then(reported)
     return found
 
 

@@ -137,10 +137,10 @@ def _is_opaque(source: Json) -> bool:
 
 def _encodings(media: JsonObject, shape: _Shape, *, is_multipart: bool) -> tuple[tuple[str, Encoding], ...]:
     declared = media.get("encoding")
-    told = declared if isinstance(declared, dict) else {}
+    parts = declared if isinstance(declared, dict) else {}
     found: list[tuple[str, Encoding]] = []
-    for name in dict.fromkeys([*shape.sources, *told]):
-        body = told.get(name)
+    for name in dict.fromkeys([*shape.sources, *parts]):
+        body = parts.get(name)
         body = body if isinstance(body, dict) else {}
         content, style, explode = body.get("contentType"), body.get("style"), body.get("explode")
         if style not in _STYLES:

@@ -85,8 +85,8 @@ def _check_known(operation: Operation, given: JsonObject) -> None:
     if body is not None:
         known.update([body.argument] if body.argument is not None else (name for name, _ in body.properties))
     if unknown := sorted(given.keys() - known):
-        said = f"the operation has no argument {quote_names(unknown[:5])}"
-        raise CannotBuild(f"{said}; it has {quote_names(sorted(known))}" if known else said)
+        complaint = f"the operation has no argument {quote_names(unknown[:5])}"
+        raise CannotBuild(f"{complaint}; it has {quote_names(sorted(known))}" if known else complaint)
 
 
 # -- the path
@@ -164,9 +164,9 @@ def _query(operation: Operation, given: list[tuple[Parameter, Json]]) -> Pairs:
 
 def _check_free_names(operation: Operation, parameter: Parameter, value: JsonObject, place: str) -> None:
     """The members of such an object stand beside the other parameters, and must not pass for one of them."""
-    taken = {each.name for each in operation.parameters if each.place == place and each is not parameter}
-    taken.update(operation.guarded)
-    if clash := sorted(taken & value.keys()):
+    used_names = {each.name for each in operation.parameters if each.place == place and each is not parameter}
+    used_names.update(operation.guarded)
+    if clash := sorted(used_names & value.keys()):
         raise CannotBuild(
             f"`{parameter.argument}` has members with the names of other parameters: {quote_names(clash)}"
         )

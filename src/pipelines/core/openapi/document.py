@@ -91,8 +91,10 @@ def _check_document(root: JsonObject) -> Document:
     # YAML without quotes around it: `openapi: 3.1` is a number.
     version = str(root.get("openapi", ""))
     if not version.startswith(("3.0", "3.1", "3.2")):
-        said = f"is {version[:20]!r}" if version else "is missing"
-        _refuse("/openapi", f"{said}; OpenAPI 3.0, 3.1 and 3.2 are supported", "such as `openapi: 3.1.0`")
+        complaint = f"is {version[:20]!r}" if version else "is missing"
+        _refuse(
+            "/openapi", f"{complaint}; OpenAPI 3.0, 3.1 and 3.2 are supported", "such as `openapi: 3.1.0`"
+        )
     paths = root.get("paths", {} if not version.startswith("3.0") else None)  # 3.1: webhooks alone will do
     if not isinstance(paths, dict):
         _refuse("/paths", f"must be a JSON object with the operations, not {kind(paths)}")

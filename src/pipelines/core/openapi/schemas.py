@@ -114,22 +114,24 @@ class Schemas:
         found: JsonObject = {"$ref": f"#/$defs/{self._name(reference)}"}
         if self._document.is_3_0:  # which ignores what stands beside a reference; `nullable` is always meant
             return {"anyOf": [found, {"type": "null"}]} if node.get("nullable") is True else found
-        beside = {key: value for key, value in node.items() if key != "$ref"}
-        return found | self._repaired(beside, self._keywords(beside))
+        siblings = {key: value for key, value in node.items() if key != "$ref"}
+        return found | self._repaired(siblings, self._keywords(siblings))
 
     def _name(self, reference: str) -> str:
         known = self._names.get(reference)
         if known is None:
             if not reference.startswith("#"):
-                said = f"refers to `{reference[:200]}`; references outside of the document are not followed"
-                raise CannotTranslate(said)
+                complaint = (
+                    f"refers to `{reference[:200]}`; references outside of the document are not followed"
+                )
+                raise CannotTranslate(complaint)
             parts = fragment_parts(reference)
             is_usual = parts[:2] == ["components", "schemas"] and len(parts) == 3
-            wanted = _NOT_IN_A_NAME.sub("_", parts[-1] if is_usual else "_".join(parts)) or "_"
-            known, count = wanted, 1
+            candidate = _NOT_IN_A_NAME.sub("_", parts[-1] if is_usual else "_".join(parts)) or "_"
+            known, count = candidate, 1
             while known in self._references:
                 count += 1
-                known = f"{wanted}_{count}"
+                known = f"{candidate}_{count}"
             self._names[reference] = known
             self._references[known] = reference
         self._uses.add(known)
@@ -219,8 +221,8 @@ class Schemas:
         if isinstance(found.get("required"), bool):  # draft 3, beside a property instead of its object
             del found["required"]
         required = found.get("required")
-        if isinstance(required, list) and (gone := self._dropped(node)):
-            found["required"] = [name for name in required if name not in gone]
+        if isinstance(required, list) and (dropped := self._dropped(node)):
+            found["required"] = [name for name in required if name not in dropped]
         if self._are_inputs:
             self._add_examples(node, found)
         return _nullable(found) if self._document.is_3_0 and node.get("nullable") is True else found

@@ -32,17 +32,17 @@ class OperationKey(NamedTuple):
 def tool_names(keys: Sequence[OperationKey]) -> dict[OperationKey, str]:
     """A name each. Of several that would have the same, the first by path keeps it."""
     names: dict[OperationKey, str] = {}
-    taken: set[str] = set()
+    used_names: set[str] = set()
     # Who has a name that fits keeps it, whatever others become.
     for key in sorted(keys, key=lambda key: (_preferred_name(key) != key.operation_id, key.path, key.method)):
-        wanted = _preferred_name(key)
-        if wanted in taken:
-            wanted = _sanitize(f"{wanted}_{key.by_place}")
-        name, count = wanted, 1
-        while name in taken:
+        candidate = _preferred_name(key)
+        if candidate in used_names:
+            candidate = _sanitize(f"{candidate}_{key.by_place}")
+        name, count = candidate, 1
+        while name in used_names:
             count += 1
-            name = f"{wanted[: LONGEST_NAME - 6]}_{count}"
-        taken.add(name)
+            name = f"{candidate[: LONGEST_NAME - 6]}_{count}"
+        used_names.add(name)
         names[key] = name
     return names
 

@@ -231,8 +231,8 @@ def _as_base64(schema: Json) -> Json:
     if isinstance(schema, dict) and isinstance(schema.get("items"), dict):
         return schema | {"items": _as_base64(schema["items"])}
     text: JsonObject = {"type": "string", "contentEncoding": "base64"}
-    told = schema.get("description") if isinstance(schema, dict) else None
-    return text | {"description": f"{told} {BASE64}" if isinstance(told, str) else BASE64}
+    description = schema.get("description") if isinstance(schema, dict) else None
+    return text | {"description": f"{description} {BASE64}" if isinstance(description, str) else BASE64}
 
 
 def _with_description(schema: Json, description: str) -> Json:
@@ -246,15 +246,15 @@ def _argument_names(arguments: list[_Argument]) -> list[str]:
     counts: dict[str, int] = {}
     for each in arguments:
         counts[each.name] = counts.get(each.name, 0) + 1
-    taken = {name for name, count in counts.items() if count == 1}
+    unique = {name for name, count in counts.items() if count == 1}
     names: list[str] = []
     for each in arguments:
         name = each.name
         if counts[name] > 1:
             name = f"{name}__{each.place}"
-            while name in taken:
+            while name in unique:
                 name += "_"
-            taken.add(name)
+            unique.add(name)
         names.append(name)
     return names
 
@@ -286,8 +286,8 @@ def _kept_body(body: OperationBody, arguments: list[_Argument], names: list[str]
 
 
 def _description(operation: JsonObject) -> str:
-    told = [text for key in ("summary", "description") if isinstance(text := operation.get(key), str)]
-    return _bounded("\n\n".join(text.strip() for text in dict.fromkeys(told) if text.strip()))
+    texts = [text for key in ("summary", "description") if isinstance(text := operation.get(key), str)]
+    return _bounded("\n\n".join(text.strip() for text in dict.fromkeys(texts) if text.strip()))
 
 
 def _bounded(text: str) -> str:

@@ -116,11 +116,11 @@ def _answer_problems(expected: Json, path: str) -> Iterator[Problem]:
     if isinstance(expected, list):
         for index, item in enumerate(expected):
             yield from _answer_problems(item, path + pointer([index]))
-    for name, wanted in expected.items() if isinstance(expected, dict) else ():
+    for name, expected_value in expected.items() if isinstance(expected, dict) else ():
         place = path + pointer([name])
         if name in _VACUOUS_MATCHERS:
             message = f"`{name}` does not say what the answer must give: almost any answer would meet it"
             hint = 'a tracked constraint: {"check": {"responses": {"$not": {"$contains": "…"}}}}'
             yield Problem(path=place, message=message, hint=hint)
         else:
-            yield from _answer_problems(wanted, place)
+            yield from _answer_problems(expected_value, place)

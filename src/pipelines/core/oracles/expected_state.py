@@ -127,14 +127,14 @@ class _Reader:
             self.refuse(place, f"`{NEW}` must be in the place of an id", f"such as `refund.{NEW}`")
             return
         if isinstance(value, dict) and value.keys() == {"$exists"}:
-            wanted: list[Json] = [{}] if value["$exists"] else []
+            values: list[Json] = [{}] if value["$exists"] else []
         else:
-            wanted = value if isinstance(value, list) else [value]
-        for item in wanted:
+            values = value if isinstance(value, list) else [value]
+        for item in values:
             if not isinstance(item, dict):
                 self.refuse(place, f"a new entity is described by an object, not {kind(item)}")
             self.problems.extend(check_expectation(item, path=place))
-        self.new.append(NewEntities(entity_type=path[0], expected=tuple(wanted[:MAX_ASSERTIONS])))
+        self.new.append(NewEntities(entity_type=path[0], expected=tuple(values[:MAX_ASSERTIONS])))
 
     def allowed(self, body: Json, place: str) -> tuple[Path, ...]:
         if not isinstance(body, list):
@@ -164,7 +164,7 @@ def assertion_paths(expected: ExpectedState) -> Iterator[tuple[Path, Json]]:
     """Every asserted path with its expectation, those of new entities included: for lint."""
     yield from ((assertion.path, assertion.expected) for assertion in expected.assertions)
     for new in expected.new:
-        for wanted in new.expected:
-            if isinstance(wanted, dict) and wanted:
-                for leaf in leaves(wanted, MISSING):
+        for expected_entity in new.expected:
+            if isinstance(expected_entity, dict) and expected_entity:
+                for leaf in leaves(expected_entity, MISSING):
                     yield (new.entity_type, NEW, *leaf.path), leaf.expected

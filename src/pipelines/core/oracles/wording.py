@@ -51,7 +51,7 @@ def expectation_text(expected: Json) -> str:
     """An expectation as words that follow "should": `be "refunded"`, `be at least 5`, `not exist`."""
     if not is_matcher(expected) or not isinstance(expected, dict):
         return "be an object" if expected == {} else f"be {format_value(expected)}"
-    return " and ".join(_wish(name, wanted) for name, wanted in expected.items())
+    return " and ".join(_wish(name, expected_value) for name, expected_value in expected.items())
 
 
 def _wish(name: str, wanted: Json) -> str:

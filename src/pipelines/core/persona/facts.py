@@ -69,20 +69,20 @@ def facts_in(persona: str | None) -> tuple[Fact, ...]:
 
 
 def _sentences_with_knowledge(persona: str) -> Iterator[tuple[str, Knowledge]]:
-    under: Knowledge | None = None
+    heading_above: Knowledge | None = None
     for line in persona.splitlines():
         if not line.strip():
-            under = None
+            heading_above = None
             continue
         heading, rest = _under_heading(line)
         if heading is not None and not rest:
-            under = heading
+            heading_above = heading
             continue
         is_item = _BULLET.match(line) is not None
-        under = under if is_item or heading is not None or line[:1].isspace() else None
+        heading_above = heading_above if is_item or heading is not None or line[:1].isspace() else None
         for sentence in _SENTENCE.split(_BULLET.sub("", rest).strip()):
             if sentence.strip():
-                yield sentence.strip(), heading or under or _knowledge_of(sentence)
+                yield sentence.strip(), heading or heading_above or _knowledge_of(sentence)
 
 
 def _under_heading(line: str) -> tuple[Knowledge | None, str]:

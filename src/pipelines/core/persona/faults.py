@@ -100,19 +100,24 @@ def _made_up_values(message: str, talk: Talk) -> Iterator[Fault]:
 
 
 def _early_facts(message: str, talk: Talk) -> Iterator[Fault]:
-    said = KnownValues([message])
+    said_values = KnownValues([message])
     open_to_all = KnownValues([talk.opening, *(line.text for line in talk.lines)])
-    asked = [line.text for line in talk.lines if line.by == SERVICE]
+    questions = [line.text for line in talk.lines if line.by == SERVICE]
     for fact in talk.facts:
         if fact.knowledge is not Knowledge.WHEN_ASKED:
             continue
-        told = [value for value in values_in(fact.text) if said.holds(value) and not open_to_all.holds(value)]
-        is_told = bool(told) or _reveals_in_words(fact.text, message, talk)
+        early_values = [
+            value
+            for value in values_in(fact.text)
+            if said_values.holds(value) and not open_to_all.holds(value)
+        ]
+        is_told = bool(early_values) or _reveals_in_words(fact.text, message, talk)
         was_asked = any(
-            asks_for(text, fact.text) or any(asks_for_kind(text, value) for value in told) for text in asked
+            asks_for(text, fact.text) or any(asks_for_kind(text, value) for value in early_values)
+            for text in questions
         )
         if is_told and not was_asked:
-            what = told[0].written if told else fact.text
+            what = early_values[0].written if early_values else fact.text
             yield Fault(
                 FaultKind.REVEALED_EARLY, f"tells “{what}” ({fact.id}), which nobody has asked for yet"
             )
@@ -120,8 +125,8 @@ def _early_facts(message: str, talk: Talk) -> Iterator[Fault]:
 
 def _reveals_in_words(fact: str, message: str, talk: Talk) -> bool:
     """Most of the words that only this fact has stand in the message."""
-    heard = content_stems(" ".join([talk.opening, *(line.text for line in talk.lines)]))
-    own = content_stems(fact) - heard
+    known_stems = content_stems(" ".join([talk.opening, *(line.text for line in talk.lines)]))
+    own = content_stems(fact) - known_stems
     return len(own) >= FEWEST_WORDS and len(own & content_stems(message)) >= REVEALED_SHARE * len(own)
 
 
@@ -145,14 +150,16 @@ def _leaked_rules(message: str, talk: Talk) -> Iterator[Fault]:
     """Words of the behaviour text that the person cannot have from elsewhere."""
     if not talk.behavior:
         return
-    heard = " ".join([talk.opening, *_service_messages(talk), *(line.text for line in talk.lines)]).lower()
+    talk_text = " ".join(
+        [talk.opening, *_service_messages(talk), *(line.text for line in talk.lines)]
+    ).lower()
     rules = talk.behavior.lower()
     for match in _IDENTIFIER.finditer(message.lower()):
-        if match[0] in rules and match[0] not in heard:
+        if match[0] in rules and match[0] not in talk_text:
             says = f"“{match[0]}” is a word of the backend, which no user knows"
             yield Fault(FaultKind.BEHAVIOR_LEAKED, says)
             return
-    quoted = _runs(message) & _runs(talk.behavior) - _runs(heard)
+    quoted = _runs(message) & _runs(talk.behavior) - _runs(talk_text)
     if quoted:
         says = f"“{' '.join(min(quoted))}” is the backend's own rule, which no user knows"
         yield Fault(FaultKind.BEHAVIOR_LEAKED, says)

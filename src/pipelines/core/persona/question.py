@@ -54,13 +54,13 @@ SCHEMA: JsonObject = {
 def user_question(talk: Talk, *, unseen: str) -> ModelQuestion:
     """`unseen` is something of the run that the agent cannot know; the same in a re-run."""
     word = fence_word("user", unseen)
-    shown = fenced(word, dumps(_talk_as_json(talk)).decode())
-    asked = f"{rule_of(word)}\n\n{shown}\n\nWrite the person's next message."
+    talk_text = fenced(word, dumps(_talk_as_json(talk)).decode())
+    request = f"{rule_of(word)}\n\n{talk_text}\n\nWrite the person's next message."
     return ModelQuestion(
         purpose=Purpose.USER,
         prompt_version=VERSION,
         system=SYSTEM,
-        messages=(ModelMessage(role="user", content=asked),),
+        messages=(ModelMessage(role="user", content=request),),
         schema=SCHEMA,
         max_output_tokens=MOST_OUTPUT_TOKENS,
     )

@@ -49,7 +49,9 @@ def scratchpad_in(message: str, talk: Talk) -> str | None:
 
 def _label_of_a_fact(message: str, talk: Talk) -> str | None:
     """ "B1 (F2)": the number a fact has in the question, unless the talk knows such a word ("error F28")."""
-    said = " ".join([talk.opening, *(fact.text for fact in talk.facts), *(line.text for line in talk.lines)])
-    heard = set(_FACT_LABEL.findall(said))
-    given = {fact.id for fact in talk.facts} - heard
+    talk_text = " ".join(
+        [talk.opening, *(fact.text for fact in talk.facts), *(line.text for line in talk.lines)]
+    )
+    labels = set(_FACT_LABEL.findall(talk_text))
+    given = {fact.id for fact in talk.facts} - labels
     return next((label for label in _FACT_LABEL.findall(message) if label in given), None)

@@ -97,8 +97,8 @@ def _own_things_as_yours(message: str, talk: Talk) -> str | None:
 
 def _own_things(talk: Talk) -> set[str]:
     """Nouns that belong to the person: "my coat", in a fact "her winter coat". Not what they call "yours"."""
-    said = [talk.opening, *(line.text for line in talk.lines if line.by == USER)]
-    texts = [*said, *(fact.text for fact in talk.facts)]
+    user_texts = [talk.opening, *(line.text for line in talk.lines if line.by == USER)]
+    texts = [*user_texts, *(fact.text for fact in talk.facts)]
     owned = {word.lower() for text in texts for words in _POSSESSED.findall(text) for word in words.split()}
-    theirs = {word.lower() for text in said for word in _YOURS.findall(text)}
+    theirs = {word.lower() for text in user_texts for word in _YOURS.findall(text)}
     return owned - theirs - _EITHER_SIDES

@@ -93,16 +93,16 @@ class KnownValues:
 def values_in(text: str) -> Iterator[Value]:
     """Ids, amounts of money and days. Counts ("two things", "3 weeks") are nobody's secret and left out."""
     text = text[:LONGEST_READ]
-    taken = [(one.start, one.end) for one in dates(text)]
+    date_spans = [(one.start, one.end) for one in dates(text)]
     for day in dates(text):
         written = text[day.start : day.end]
         yield Value(written, "", days=day.days | _about(written, day.days))
     for number in mentions(text).numbers:
         if number.currency is not None or _is_bare_amount(text, number):
-            taken.append((number.start, number.end))
+            date_spans.append((number.start, number.end))
             yield Value(text[number.start : number.end], _key(text[number.start : number.end]), number.values)
     for match in _REFERENCE.finditer(text):
-        if not any(start < match.end() and match.start() < end for start, end in taken):
+        if not any(start < match.end() and match.start() < end for start, end in date_spans):
             written = match[0].rstrip(".-/")
             if _is_id(written, text[: match.start()]):
                 yield Value(written, _key(written))

@@ -50,9 +50,9 @@ def waits_for_user(service: str) -> bool:
 def asks_for(service: str, fact: str) -> bool:
     """Whether a message asks for what a fact tells: a request that shares a word with it."""
     about = content_stems(fact)
-    kinds = [asked for told, asked in _ASKED_BY if told.search(fact)]
+    kinds = [question for fact_pattern, question in _ASKED_BY if fact_pattern.search(fact)]
     return any(
-        about & content_stems(one) or any(asked.search(one) for asked in kinds)
+        about & content_stems(one) or any(question.search(one) for question in kinds)
         for one in sentences(service)
         if _ASKS.search(one) and not _CLOSING.search(one)
     )
@@ -106,8 +106,8 @@ def asks_for_kind(service: str, value: Value) -> bool:
         pattern.search(one)
         for one in sentences(service)
         if _ASKS.search(one) and not _CLOSING.search(one)
-        for pattern, meant in _KINDS
-        if meant == kind
+        for pattern, kind_asked in _KINDS
+        if kind_asked == kind
     )
 
 

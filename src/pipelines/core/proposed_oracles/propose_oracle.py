@@ -48,20 +48,20 @@ def oracle_from_run(evidence: RunEvidence, *, made: frozenset[str] = frozenset()
         )
     origins = Origins(evidence, made)
     state = proposed_state(evidence, origins)
-    told = reported_values(evidence, origins)
+    proposal_notes = reported_values(evidence, origins)
     writes = _writes(evidence)
     notes = [*state.notes] if evidence.has_state else [NO_STATE]
     if writes and not is_question(evidence.user_instruction):
-        notes += _extra_value_notes(told, state.body)
-        told = []
+        notes += _extra_value_notes(proposal_notes, state.body)
+        proposal_notes = []
     keeps = evidence.expected_outcome == NO_CHANGE and not changes(evidence)
     axes = {
         "expected_outcome": NO_CHANGE if keeps else COMPLETION,
         "expected_state": state.body if evidence.has_state else None,
-        "expected_calls": _calls(writes, origins) if writes else _reads(told),
-        "expected_answer": as_axis(told),
+        "expected_calls": _calls(writes, origins) if writes else _reads(proposal_notes),
+        "expected_answer": as_axis(proposal_notes),
     }
-    notes += _answer_notes(told)
+    notes += _answer_notes(proposal_notes)
     return _proposal(axes, evidence, notes)
 
 
@@ -74,8 +74,8 @@ def is_vacuous_oracle(evidence: RunEvidence, axes: JsonObject) -> bool:
     """Whether an agent that does nothing meets an oracle. A refusal has to be said."""
     if axes.get("expected_outcome") == REFUSAL or axes.get("expected_answer"):
         return False
-    asked = replace(evidence, **{axis: axes.get(axis) for axis in PROPOSED_AXES})  # type: ignore[arg-type]
-    return not oracles_of(asked).decide_completion(asked)
+    proposal_only = replace(evidence, **{axis: axes.get(axis) for axis in PROPOSED_AXES})  # type: ignore[arg-type]
+    return not oracles_of(proposal_only).decide_completion(proposal_only)
 
 
 def _proposal(axes: JsonObject, evidence: RunEvidence, notes: list[str]) -> ProposedOracle:
@@ -116,12 +116,14 @@ def _reads(told: list[ReportedValue]) -> JsonObject | None:
 def _extra_value_notes(told: list[ReportedValue], state: JsonObject) -> Iterator[str]:
     """What the state says already needs no second proof."""
     asserted = {repr(leaf) for leaf in leaves_of(state)}
-    left = [each for each in told if repr(each.expected) not in asserted]
-    if left:
-        said = join_words([f"{each.name or 'a value'} {format_value(each.expected)}" for each in left])
+    unasserted = [each for each in told if repr(each.expected) not in asserted]
+    if unasserted:
+        listed = join_words(
+            [f"{each.name or 'a value'} {format_value(each.expected)}" for each in unasserted]
+        )
         yield (
             "The request asks for an action, so the answer is not asserted. This answer also gives "
-            f"{said}: add it under `expected_answer` if a right answer must give it."
+            f"{listed}: add it under `expected_answer` if a right answer must give it."
         )
 
 

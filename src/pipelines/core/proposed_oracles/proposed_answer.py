@@ -41,18 +41,18 @@ def reported_values(evidence: RunEvidence, origins: Origins) -> list[ReportedVal
     """Numbers, days and ids of the final response that a reply has and the user did not say; words too, where
     the request asks for their field or the response has nothing else."""
     leaves = [leaf for leaf in _leaves(evidence) if not origins.is_made(leaf.value)]
-    index, asked = _Index(leaves), _requested_values(evidence)
+    index, requested = _Index(leaves), _requested_values(evidence)
     found: dict[str, ReportedValue] = {}
     for sentence in sentences(evidence.final_response):
         for value in values_in(sentence):
             evidence.keep_going()
-            leaf = None if _is_in_request(value, asked) else index.leaf_of(value)
+            leaf = None if _is_in_request(value, requested) else index.leaf_of(value)
             if leaf is not None:
-                told = ReportedValue(leaf.name, _as_expected(value, leaf.value), leaf.row)
-                found.setdefault(repr(told.expected), told)
+                mentioned = ReportedValue(leaf.name, _as_expected(value, leaf.value), leaf.row)
+                found.setdefault(repr(mentioned.expected), mentioned)
     values, words = list(found.values()), list(_reported_words(evidence, leaves))
     stems = _stems(evidence.user_instruction)
-    named = [told for told in words if _stems(told.name) & stems]
+    named = [mentioned for mentioned in words if _stems(mentioned.name) & stems]
     return (values + (named if values else named or words))[:MOST_VALUES]
 
 
@@ -89,11 +89,11 @@ def _named_leaves(value: Json, name: str, row: EvidenceRow) -> Iterator[_Leaf]:
 
 
 def _requested_values(evidence: RunEvidence) -> Values:
-    asked = Values()
+    requested = Values()
     for text in (evidence.user_instruction, *evidence.later_user_turns):
-        asked.read_prose(text)
-    asked.read(evidence.task_input)
-    return asked
+        requested.read_prose(text)
+    requested.read(evidence.task_input)
+    return requested
 
 
 def _is_in_request(value: Value, asked: Values) -> bool:
@@ -125,8 +125,8 @@ class _Index:
         if value.id:
             return self.ids.get(value.id)
         if value.day is not None:
-            said = value.day.days
-            day = next((day for day in self.days if any(each.agrees_with(day) for each in said)), None)
+            day_number = value.day.days
+            day = next((day for day in self.days if any(each.agrees_with(day) for each in day_number)), None)
             return self.days[day] if day is not None else None
         spelled = value.number.values if value.number is not None else ()
         return next((self.numbers[each] for each in spelled if each in self.numbers), None)
@@ -157,7 +157,7 @@ def _as_expected(value: Value, leaf: Json) -> Json:
 
 def _reported_words(evidence: RunEvidence, leaves: list[_Leaf]) -> Iterator[ReportedValue]:
     response, request = _with_spaces(evidence.final_response), _with_spaces(evidence.user_instruction)
-    said = frozenset(response.split())
+    reply_words = frozenset(response.split())
     seen: set[str] = set()
     for leaf in leaves:
         if not isinstance(leaf.value, str) or len(leaf.value) > LONGEST_WORDS or leaf.value in seen:
@@ -165,7 +165,7 @@ def _reported_words(evidence: RunEvidence, leaves: list[_Leaf]) -> Iterator[Repo
         seen.add(leaf.value)
         words = _with_spaces(leaf.value)
         is_plain = len(words) > 4 and not any(map(str.isdigit, words))  # more than two letters
-        if is_plain and said.issuperset(words.split()) and words in response and words not in request:
+        if is_plain and reply_words.issuperset(words.split()) and words in response and words not in request:
             yield ReportedValue(leaf.name, words.strip(), leaf.row)
 
 

@@ -31,9 +31,9 @@ class _StateAssertion(NamedTuple):
 
 
 def proposed_state(evidence: RunEvidence, origins: Origins) -> ProposedState:
-    made = changes(evidence)
-    beside = kept_arguments(made, evidence)
-    counted = [change for change in made if change not in beside]
+    changed = changes(evidence)
+    kept_fields = kept_arguments(changed, evidence)
+    counted = [change for change in changed if change not in kept_fields]
     if not counted:
         return ProposedState({**UNCHANGED}, ())
     body: JsonObject = {}
@@ -48,7 +48,7 @@ def proposed_state(evidence: RunEvidence, origins: Origins) -> ProposedState:
             continue
         _add(body, found)
         left_open += [found.key] if found.is_open else []
-    return ProposedState(_with_rest(body, rest), tuple(_notes(left_open, beside, rest)))
+    return ProposedState(_with_rest(body, rest), tuple(_notes(left_open, kept_fields, rest)))
 
 
 def _assertion_for(change: Change, origins: Origins) -> _StateAssertion:
@@ -68,10 +68,10 @@ def _assertion_for(change: Change, origins: Origins) -> _StateAssertion:
 
 def _addition(entity_type: str, id: str, settled: Json | Open) -> _StateAssertion:
     fields = settled if isinstance(settled, dict) else {}
-    told: JsonObject = {name: value for name, value in fields.items() if value is not None}
+    fields_set: JsonObject = {name: value for name, value in fields.items() if value is not None}
     if id == NEW:
-        return _StateAssertion(path_key(entity_type, NEW), told)
-    return _StateAssertion(path_key(entity_type, id), told or _EXISTS)
+        return _StateAssertion(path_key(entity_type, NEW), fields_set)
+    return _StateAssertion(path_key(entity_type, id), fields_set or _EXISTS)
 
 
 def _usable_path(path: Path) -> Path:

@@ -92,10 +92,10 @@ class Origins:
         parts = [self.settled(part) for part in value]
         if not any(isinstance(part, Open) for part in parts) and same(parts, value):  # type: ignore[arg-type]
             return value
-        wanted: list[Json] = [
+        expectations: list[Json] = [
             {"$contains": part} for part in parts if not isinstance(part, Open) and part not in ("", {}, [])
         ]
-        return {"$all_of": wanted} if wanted else OPEN
+        return {"$all_of": expectations} if expectations else OPEN
 
     def _is_known(self, text: str) -> bool:
         low = text.casefold()

@@ -45,7 +45,7 @@ def read_trajectory(value: JsonObject, place: str, problems: list[Problem]) -> R
         problems.append(Problem(path=path, message=NO_USER))
     if len(problems) > before:
         return None
-    made = assemble(entries)
+    entries_read = assemble(entries)
     agent, extra = _object(value.get("agent")), _object(value.get("extra"))
     session, model = value.get("session_id"), agent.get("model_name")
     return RecordedRun(
@@ -53,14 +53,14 @@ def read_trajectory(value: JsonObject, place: str, problems: list[Problem]) -> R
         place=place,
         name=session if isinstance(session, str) else None,
         task=_task_of(extra),
-        user_turns=made.user_turns,
-        responses=made.responses,
-        rows=made.rows,
-        messages=made.messages,
+        user_turns=entries_read.user_turns,
+        responses=entries_read.responses,
+        rows=entries_read.rows,
+        messages=entries_read.messages,
         metadata={"model": model} if isinstance(model, str) else None,
         tools=agent.get("tool_definitions"),
         now=next((entry.at for entry in entries if entry.at is not None), None),
-        notes=made.notes,
+        notes=entries_read.notes,
     )
 
 

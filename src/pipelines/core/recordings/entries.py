@@ -67,19 +67,19 @@ def turns_of(messages: Iterable[Message]) -> tuple[tuple[str, ...], tuple[str, .
     words counts as an empty response where it is the last one: then the run has no answer."""
     user: list[str] = []
     spoken: list[str] = []
-    said, has_acted = "", False
+    text, has_acted = "", False
     for message in messages:
         if message.role == "user":
             if user and not has_acted:
                 user[-1] = f"{user[-1]}\n{message.text()}"
                 continue
-            spoken += [said] if user and said else []
+            spoken += [text] if user and text else []
             user.append(message.text())
-            said, has_acted = "", False
+            text, has_acted = "", False
         elif message.role == "assistant" and user:
-            said = message.text() if message.text().strip() else said
+            text = message.text() if message.text().strip() else text
             has_acted = True
-    return tuple(user), (*spoken, said) if has_acted or not spoken else tuple(spoken)
+    return tuple(user), (*spoken, text) if has_acted or not spoken else tuple(spoken)
 
 
 def sorted_by_time(entries: Sequence[Entry]) -> Iterator[Entry]:

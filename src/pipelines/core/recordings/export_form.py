@@ -69,7 +69,7 @@ def _recorded_run(
     user, responses = _turns(messages if is_conversation else (), str(seed["user_instruction"]), final)
     dropped = ["the transcript is left out: it is not in the rich message format"] if found else []
     warnings = value.get("soft_warnings")
-    told = [each for each in warnings if isinstance(each, str)] if isinstance(warnings, list) else []
+    notes = [each for each in warnings if isinstance(each, str)] if isinstance(warnings, list) else []
     return RecordedRun(
         format="odyssey",
         place=place,
@@ -89,7 +89,7 @@ def _recorded_run(
         now=format_moment(value.get("simulated_now")),
         seed=seed,
         is_conversation=is_conversation,
-        notes=(*told, *dropped),
+        notes=(*notes, *dropped),
     )
 
 

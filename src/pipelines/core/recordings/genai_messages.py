@@ -42,15 +42,15 @@ class MessageWithReplies(NamedTuple):
 def messages_in(attributes: JsonObject) -> list[MessageWithReplies]:
     """The history that a model was sent, and what it answered; without the system's messages."""
     every = [*_as_list(attributes.get(INPUT)), *_as_list(attributes.get(OUTPUT))]
-    return [told for value in every for told in _read_messages(value) if told.message.role != "system"]
+    return [read for value in every for read in _read_messages(value) if read.message.role != "system"]
 
 
 def instructions_in(attributes: JsonObject) -> list[str]:
     """What the system told the model."""
     parts = _as_list(attributes.get(INSTRUCTIONS))
     apart = ["\n".join(_texts(parts))] if parts else []
-    sent = [told for value in _as_list(attributes.get(INPUT)) for told in _read_messages(value)]
-    texts = [*apart, *(told.message.text() for told in sent if told.message.role == "system")]
+    sent = [read for value in _as_list(attributes.get(INPUT)) for read in _read_messages(value)]
+    texts = [*apart, *(read.message.text() for read in sent if read.message.role == "system")]
     return [text for text in texts if text.strip()]
 
 
@@ -109,5 +109,5 @@ def _replies(parts: list[Json]) -> Iterator[Reply]:
     for part in parts:
         if isinstance(part, dict) and part.get("type") == "tool_call_response":
             id, response = part.get("id"), part.get("response", part.get("result"))
-            told = decode_text(response) if isinstance(response, str) else response
-            yield Reply(id if isinstance(id, str) else "", told)
+            value = decode_text(response) if isinstance(response, str) else response
+            yield Reply(id if isinstance(id, str) else "", value)

@@ -52,8 +52,8 @@ def import_parts(data: bytes) -> Iterator[bytes]:
         if rows is None and head["dataset_id"] is None:
             rows, head["task_of"] = _own_tasks(recording, problems)
     yield dumps({"rows": rows})
-    told: list[Json] = [problem.as_json() for problem in problems]
-    yield dumps(head | {"has_tasks": rows is not None, "problems": told})
+    listed: list[Json] = [problem.as_json() for problem in problems]
+    yield dumps(head | {"has_tasks": rows is not None, "problems": listed})
 
 
 def head_from_json(body: Any) -> ImportHead:

@@ -89,10 +89,10 @@ class _Tasks:
         return Problem(path=path, message=message, hint=near or known)
 
     def _unmatched(self, run: NamedRun, alike: list[int]) -> Problem:
-        asked = " ".join(run.instruction.split())[:80]
+        instruction = " ".join(run.instruction.split())[:80]
         if alike:
             rows = ", ".join(str(self._tasks[at].row) for at in alike[:5])
-            message = f"names no task, and tasks {rows} all have its first user message `{asked}`"
+            message = f"names no task, and tasks {rows} all have its first user message `{instruction}`"
         else:
-            message = f"names no task, and no task has its first user message `{asked}`"
+            message = f"names no task, and no task has its first user message `{instruction}`"
         return Problem(path=run.place, message=message, hint=HINT)

@@ -28,16 +28,16 @@ def read_message_run(value: Json, place: str, problems: list[Problem]) -> Record
     entries = _entries(messages, raw, path, problems)
     if not any(message.role == "user" for message in messages):
         problems.append(Problem(path=path, message=NO_USER))
-    made = assemble(entries)
+    recorded = assemble(entries)
     return RecordedRun(
         format="messages",
         place=place,
-        user_turns=made.user_turns,
-        responses=made.responses,
-        rows=made.rows,
-        messages=made.messages,
+        user_turns=recorded.user_turns,
+        responses=recorded.responses,
+        rows=recorded.rows,
+        messages=recorded.messages,
         tools=value.get("tools") if isinstance(value, dict) else None,
-        notes=made.notes,
+        notes=recorded.notes,
     )
 
 
@@ -85,7 +85,7 @@ def _unmatched_reply(path: str, called: str, why: str) -> Problem:
 
 
 def _outcome(message: Message, raw: Json) -> CallOutcome:
-    beside: JsonObject = raw if isinstance(raw, dict) else {}
-    told = beside.get("is_error", beside.get("status"))
-    is_error = True if told is True or told == "error" else None
+    extras: JsonObject = raw if isinstance(raw, dict) else {}
+    status = extras.get("is_error", extras.get("status"))
+    is_error = True if status is True or status == "error" else None
     return CallOutcome(decode_text(message.text()), None, is_error)

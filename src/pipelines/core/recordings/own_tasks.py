@@ -49,8 +49,8 @@ def known_tasks(seeds: Iterable[Seed | SeedText]) -> list[KnownTask]:
     contents: list[str] = []
     for row, seed in enumerate(seeds, 1):
         body = seed.as_json()
-        asked, is_coding = str(body["user_instruction"]), "coding_scenario" in body
-        known.append(KnownTask(row, None, asked, is_coding=is_coding))
+        instruction, is_coding = str(body["user_instruction"]), "coding_scenario" in body
+        known.append(KnownTask(row, None, instruction, is_coding=is_coding))
         own_ids.append(own_id_of(body.get("id")))
         own_hash = seed.content_hash if isinstance(seed, SeedText) else None
         contents.append(own_hash or content_hash(body, world_hash_of(body)))
@@ -61,5 +61,5 @@ def known_tasks(seeds: Iterable[Seed | SeedText]) -> list[KnownTask]:
 def _axes(run: RecordedRun) -> JsonObject:
     if run.seed is not None:
         return {axis: value for axis, value in run.seed.items() if axis in AXES}
-    asked: JsonObject = {"user_instruction": run.instruction}
-    return asked | ({"initial_state": run.state_before} if run.state_before else {})
+    axes: JsonObject = {"user_instruction": run.instruction}
+    return axes | ({"initial_state": run.state_before} if run.state_before else {})

@@ -147,14 +147,14 @@ def _runs_of(value: Json, place: str, format: Format | None, problems: list[Prob
         named = f"is not {FORMATS[format]}, as `format` says" if format is not None else UNKNOWN
         problems.append(Problem(path=place, message=named, hint=f"write {SHAPES}"))
         return []
-    beside = _read_extras(value, place, problems) if isinstance(value, dict) else None
+    extras = _read_extras(value, place, problems) if isinstance(value, dict) else None
     runs = _READERS[found](value, place, problems)
-    if beside is None:
+    if extras is None:
         return runs
-    if len(runs) > 1 and (beside.task or beside.before is not None or beside.after is not None):
+    if len(runs) > 1 and (extras.task or extras.before is not None or extras.after is not None):
         message = f"has {len(runs)} runs, so it is not clear to which the task or state belongs"
         problems.append(Problem(path=place, message=message, hint="send each trace on its own"))
-    return [beside.put_on(run) for run in runs]
+    return [extras.put_on(run) for run in runs]
 
 
 def _detect_format(value: Json) -> Format | None:
@@ -224,12 +224,12 @@ def _state(value: JsonObject, name: str, place: str, problems: list[Problem]) ->
 
 def _task_of(value: JsonObject, place: str, problems: list[Problem]) -> TaskName | None:
     for field in TASK_FIELDS:
-        told = value.get(field)
-        if told is None:
+        task = value.get(field)
+        if task is None:
             continue
-        if isinstance(told, str | int) and not isinstance(told, bool):
-            return TaskName(field, told)
-        message = f"must be a task's key, id or row number, not {kind(told)}"
+        if isinstance(task, str | int) and not isinstance(task, bool):
+            return TaskName(field, task)
+        message = f"must be a task's key, id or row number, not {kind(task)}"
         problems.append(Problem(path=inside(place, f"/{field}"), message=message))
         return None
     return None

@@ -98,15 +98,15 @@ def note_of(run: RecordedRun) -> RecordingNote:
 
 def note_in(metadata: Json) -> RecordingNote | None:
     """Of stored metadata; None where there is none that we wrote."""
-    told = metadata.get(NOTE) if isinstance(metadata, dict) else None
-    if not isinstance(told, dict):
+    note = metadata.get(NOTE) if isinstance(metadata, dict) else None
+    if not isinstance(note, dict):
         return None
-    name = told.get("name")
+    name = note.get("name")
     return RecordingNote(
-        str(told.get("format")),
+        str(note.get("format")),
         name if isinstance(name, str) else None,
-        told.get("has_state") is True,
-        told.get("is_conversation") is True,
+        note.get("has_state") is True,
+        note.get("is_conversation") is True,
     )
 
 

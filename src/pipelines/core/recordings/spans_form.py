@@ -69,8 +69,8 @@ def _conversations(spans: Iterable[Span]) -> dict[str, list[list[Span]]]:
         traces.setdefault(span.trace_id, []).append(span)
     found: dict[str, list[list[Span]]] = {}
     for trace_id, own in traces.items():
-        told = (span.attributes.get(CONVERSATION) for span in own)
-        name = next((each for each in told if isinstance(each, str) and each), trace_id)
+        names = (span.attributes.get(CONVERSATION) for span in own)
+        name = next((each for each in names if isinstance(each, str) and each), trace_id)
         found.setdefault(name, []).append(own)
     return found
 
@@ -101,7 +101,7 @@ def _run(name: str, traces: list[list[Span]], place: str, problems: list[Problem
     system = dict.fromkeys(text for span in spans for text in instructions_in(span.attributes))
     entries = [Entry(Message(role="system", content=text)) for text in system]
     entries += [entry for turn in turns for entry in _entries(turn)]
-    made = assemble(entries)
+    recorded = assemble(entries)
     left_out = sum(turn.left_out for turn in turns)
     notes = [LEFT_OUT.format(count=f"{left_out} model call{'s' if left_out > 1 else ''}")] if left_out else []
     return RecordedRun(
@@ -109,18 +109,18 @@ def _run(name: str, traces: list[list[Span]], place: str, problems: list[Problem
         place=place,
         name=name,
         task=_task_of(spans),
-        user_turns=made.user_turns,
-        responses=made.responses,
-        rows=made.rows,
-        messages=made.messages,
+        user_turns=recorded.user_turns,
+        responses=recorded.responses,
+        rows=recorded.rows,
+        messages=recorded.messages,
         now=next((moment for span in spans if (moment := moment_of_ns(span.start_ns))), None),
-        notes=(*made.notes, *notes),
+        notes=(*recorded.notes, *notes),
     )
 
 
 def _task_of(spans: Iterable[Span]) -> TaskName | None:
-    told = (each.get(TASK) for span in spans for each in (span.attributes, span.resource))
-    value = next((each for each in told if isinstance(each, str | int) and not isinstance(each, bool)), None)
+    tasks = (each.get(TASK) for span in spans for each in (span.attributes, span.resource))
+    value = next((each for each in tasks if isinstance(each, str | int) and not isinstance(each, bool)), None)
     return TaskName(TASK, value) if value is not None else None
 
 
@@ -131,9 +131,9 @@ def _turn(trace: Sequence[Span], known: list[MessageWithReplies]) -> _TraceTurn:
     history: list[MessageWithReplies] = []
     left_out = 0
     for span in chats or models:
-        told = messages_in(span.attributes)
-        if _begins_with(told, history):
-            history = told
+        messages = messages_in(span.attributes)
+        if _begins_with(messages, history):
+            history = messages
         else:
             left_out += 1
     new = history[len(known) :] if _begins_with(history, known) else history
@@ -146,17 +146,17 @@ def _begins_with(told: Sequence[MessageWithReplies], start: Sequence[MessageWith
 
 def _entries(turn: _TraceTurn) -> Iterator[Entry]:
     """The messages in order; calls that only spans tell stand before the agent's last words."""
-    replies = {reply.call_id: reply.response for told in turn.messages for reply in told.replies}
+    replies = {reply.call_id: reply.response for message in turn.messages for reply in message.replies}
     waiting = list(turn.tools)
     entries: list[Entry] = []
-    for told in turn.messages:
-        if told.replies:
-            entries += [_tool_entry(reply.call_id, reply.response) for reply in told.replies]
+    for message in turn.messages:
+        if message.replies:
+            entries += [_tool_entry(reply.call_id, reply.response) for reply in message.replies]
             continue
-        found = [(call, _take_span(call, waiting)) for call in told.message.tool_calls]
+        found = [(call, _take_span(call, waiting)) for call in message.message.tool_calls]
         outcomes = tuple(_outcome(call, span, replies) for call, span in found)
         at = next((moment_of_ns(span.start_ns) for _, span in found if span is not None), None)
-        entries.append(Entry(told.message, at, outcomes))
+        entries.append(Entry(message.message, at, outcomes))
     spoken = [index for index, entry in enumerate(entries) if entry.message.role == "assistant"]
     last = spoken[-1] if spoken else len(entries)
     yield from entries[:last]

@@ -135,8 +135,8 @@ class PlannedSimulator:
         reply = answered(found.plan.code, Call(arguments, ledger, moment), found.computed, found.notes)
         if reply.status >= 400 and found.guessed_refusals:
             refusal = refusal_in(reply.status, reply.response)
-            told = found.guessed_refusals.get(refusal) if refusal is not None else None
-            return reply._replace(notes=(*reply.notes, told)) if told is not None else reply
+            guess = found.guessed_refusals.get(refusal) if refusal is not None else None
+            return reply._replace(notes=(*reply.notes, guess)) if guess is not None else reply
         return reply
 
     def settle(self, question: Question, reply: object, ledger: Ledger, moment: Moment) -> SimulatedReply:
@@ -197,9 +197,9 @@ class PlannedSimulator:
             return f"its plan is only a guess (confidence {found.confidence:.2f})"
         if any(note.startswith(NOT_ENFORCED) for note in found.notes):
             return NOT_ENFORCED
-        left = next((one.rule.sentence for one in found.unapplied), None)
-        left = left or next((one for one in self.not_understood if self._may_be_about(one, name)), None)
-        return f"its plan does not enforce: {left}" if left is not None else None
+        unread = next((one.rule.sentence for one in found.unapplied), None)
+        unread = unread or next((one for one in self.not_understood if self._may_be_about(one, name)), None)
+        return f"its plan does not enforce: {unread}" if unread is not None else None
 
     def _may_be_about(self, sentence: str, name: str) -> bool:
         named = [tool for tool in self.tools if re.search(rf"(?<![\w-]){re.escape(tool)}(?![\w-])", sentence)]
@@ -273,13 +273,13 @@ class PlannedSimulator:
     @cached_property
     def _unplaced(self) -> dict[str, str]:
         """Sentences of which a rule found no place in the plan of any tool that it is about, and why."""
-        told: dict[str, str] = {}
+        reasons: dict[str, str] = {}
         unapplied = self._unapplied
         for rule in self.rule_book.applied:
             lost = [unapplied[name].get(rule) for name in rule.tools if name in unapplied]
             if None not in lost:
-                told.setdefault(rule.sentence, str(lost[0]) if lost else "no tool of this agent")
-        return told
+                reasons.setdefault(rule.sentence, str(lost[0]) if lost else "no tool of this agent")
+        return reasons
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -327,13 +327,19 @@ class PlannedSimulator:
         found = self._read(tool)
         described = described if _has_change(list(found.body)) else DescribedRules()
         notes = (*found.notes, *_unread_amounts(tool.description, found.body))
-        untold = [said for said in described.not_read if not any(said in note for note in found.notes)]
-        notes += tuple(f"“{said}” in its description is not enforced" for said in untold)
-        told = (*notes, *found.remarks)
-        plan = self._under_rules(tool, list(found.body), "read", told, found.confidence, described.rules)
+        untold = [
+            refused_by
+            for refused_by in described.not_read
+            if not any(refused_by in note for note in found.notes)
+        ]
+        notes += tuple(f"“{refused_by}” in its description is not enforced" for refused_by in untold)
+        notes_and_remarks = (*notes, *found.remarks)
+        plan = self._under_rules(
+            tool, list(found.body), "read", notes_and_remarks, found.confidence, described.rules
+        )
         lost = {one.rule.sentence for one in plan.unapplied}
         enforced = dict.fromkeys(rule.sentence for rule in described.rules if rule.sentence not in lost)
-        says = tuple(f"refuses calls as its description says: “{said}”" for said in enforced)
+        says = tuple(f"refuses calls as its description says: “{refused_by}”" for refused_by in enforced)
         return replace(
             plan,
             notes=(*plan.notes, *says),
@@ -372,14 +378,16 @@ class PlannedSimulator:
         applied = apply_rules(
             steps, tool=tool.name, rules=rules, vocabulary=vocabulary, is_inferred=is_inferred
         )
-        told = [f"not enforced by this tool: {one.rule.sentence} ({one.reason})" for one in applied.unapplied]
-        enforced = _parse_tool_plan(applied.body, origin, (*notes, *told), confidence)
+        notes_kept = [
+            f"not enforced by this tool: {one.rule.sentence} ({one.reason})" for one in applied.unapplied
+        ]
+        enforced = _parse_tool_plan(applied.body, origin, (*notes, *notes_kept), confidence)
         if enforced.plan is not None:
             computed = ANY_FIELD if plain.computed is ANY_FIELD else enforced.computed
             return replace(enforced, computed=computed, unapplied=applied.unapplied)
-        told = [NOT_ENFORCED, *enforced.notes]
+        notes_kept = [NOT_ENFORCED, *enforced.notes]
         lost = tuple(UnappliedRule(rule, NOT_ENFORCED) for rule in rules)
-        return replace(plain, notes=(*plain.notes, *told), unapplied=lost)
+        return replace(plain, notes=(*plain.notes, *notes_kept), unapplied=lost)
 
 
 def build_simulator(
@@ -455,11 +463,11 @@ def _parse_tool_plan(body: Json, origin: Origin, notes: tuple[str, ...], confide
     try:
         plan = _plan(_PlanBody(body), origin)
     except Refused as refused:
-        told = tuple(
+        problems_told = tuple(
             f"{problem.path}: {problem.message}" + (f" ({problem.hint})" if problem.hint else "")
             for problem in refused.problems
         )
-        return ToolPlan(plan=None, origin=origin, notes=(*notes, *told), confidence=0.0)
+        return ToolPlan(plan=None, origin=origin, notes=(*notes, *problems_told), confidence=0.0)
     return ToolPlan(
         plan=plan,
         origin=origin,

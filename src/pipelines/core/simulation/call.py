@@ -207,7 +207,7 @@ def _change(entity: Entity, old: Attributes, budget: Budget) -> list[LedgerUpdat
         for name, value in entity.items()
         if old.get(name, MISSING) is not value and (name not in old or not equal(old[name], value, budget))
     }
-    gone = () if old.keys() <= entity.keys() else tuple(name for name in old if name not in entity)
-    if not changed and not gone:
+    removed = () if old.keys() <= entity.keys() else tuple(name for name in old if name not in entity)
+    if not changed and not removed:
         return []
-    return [Update(entity_type=entity.kind, id=entity.id, set=changed, unset=gone)]
+    return [Update(entity_type=entity.kind, id=entity.id, set=changed, unset=removed)]

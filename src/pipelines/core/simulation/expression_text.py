@@ -137,8 +137,8 @@ def template_parts(text: str) -> list[tuple[str, str | None]]:
     while (opening := _OPENING.search(text)) is not None:
         end = _closing_brace(text, opening.end())
         code = text[opening.end() : end].strip()
-        shown = _SHOWN_AS.fullmatch(code)
-        parts.append((text[: opening.end() - 1], f"f'''{{{code}}}'''" if shown else code))
+        template = _SHOWN_AS.fullmatch(code)
+        parts.append((text[: opening.end() - 1], f"f'''{{{code}}}'''" if template else code))
         text = text[end + 1 :]
     return [*parts, (text, None)]
 

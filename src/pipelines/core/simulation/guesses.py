@@ -56,8 +56,8 @@ def assumption_warnings(simulator: PlannedSimulator, called: Collection[str]) ->
 def refusal_warnings(simulator: PlannedSimulator, refused: Iterable[tuple[str, Refusal]]) -> list[str]:
     """Of calls that were refused, those that a guess refused, once for each tool and reason."""
     known = [(tool, refusal) for tool, refusal in refused if tool in simulator.tools]
-    told = ((tool, simulator.plan_of(tool).guessed_refusals.get(refusal)) for tool, refusal in known)
-    return list(dict.fromkeys(f"{tool}: {why}" for tool, why in told if why is not None))
+    guesses = ((tool, simulator.plan_of(tool).guessed_refusals.get(refusal)) for tool, refusal in known)
+    return list(dict.fromkeys(f"{tool}: {why}" for tool, why in guesses if why is not None))
 
 
 def guesses_over(read: Iterable[tuple[int, PlannedSimulator]], tools: Sequence[Tool]) -> Iterator[Problem]:

@@ -46,11 +46,11 @@ def _find(step: steps.Find, call: Call) -> Outcome | None:
         return _find_inside(step, call)
     kind = step.entity_type
     if step.id is not None:
-        wanted = step.id.evaluate(call)
+        id_value = step.id.evaluate(call)
         if not step.all:
             look = actions.by_exact_id if step.exact else actions.by_id
-            return _bind_one(step, call, look(kind, wanted, call), wanted)
-        return _bind_all(step, call, actions.by_ids(kind, wanted, step.exact, call))
+            return _bind_one(step, call, look(kind, id_value, call), id_value)
+        return _bind_all(step, call, actions.by_ids(kind, id_value, step.exact, call))
     if step.all:
         found = (
             actions.all_of(kind, call)
@@ -100,8 +100,8 @@ def _matching(step: steps.Find, where: Callable[[Call], Value], call: Call) -> G
 def _candidates(step: steps.Find, call: Call) -> Iterable[tuple[str, JsonObject]]:
     if step.lookup is None:
         return actions.scan(step.entity_type, call)
-    wanted = step.lookup.wanted.evaluate(call)
-    return actions.narrow(step.entity_type, step.lookup.reach, wanted, call)
+    wanted_value = step.lookup.wanted.evaluate(call)
+    return actions.narrow(step.entity_type, step.lookup.reach, wanted_value, call)
 
 
 def _find_inside(step: steps.Find, call: Call) -> Outcome | None:
@@ -109,14 +109,14 @@ def _find_inside(step: steps.Find, call: Call) -> Outcome | None:
     assert step.inside is not None
     home = places.resolve(step.inside, call)
     container = places.read(home)
-    wanted = None if step.id is None else step.id.evaluate(call)
+    id_value = None if step.id is None else step.id.evaluate(call)
     by_id = step.id is not None
-    hits = actions.hits_by_id(container, wanted, call) if by_id else _matching_inside(step, container, call)
+    hits = actions.hits_by_id(container, id_value, call) if by_id else _matching_inside(step, container, call)
     if step.all:
         return _bind_all(step, call, actions.values_of(hits))
     key, value = actions.first_hit(hits, step.sort, call)
     hits.close()
-    outcome = _bind_one(step, call, value, wanted)
+    outcome = _bind_one(step, call, value, id_value)
     if step.is_place and value is not None:
         call.bind(step.name, value, Place(entity=home.entity, keys=[*home.keys, key], name=step.name))
     return outcome

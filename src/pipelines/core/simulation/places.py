@@ -212,14 +212,14 @@ def _close_gap(place: Place, position: int, call: Call) -> None:
     """After an element left a list, names for the elements behind it stand one position lower."""
     home = Place(entity=place.entity, keys=place.keys[:-1], name=None)
     depth = len(home.keys)
-    gone = []
+    removed = []
     for known in _known_places(call):
         index = known.keys[depth] if len(known.keys) > depth and _is_under(known, home) else None
         if index == position:
-            gone.append(known)
+            removed.append(known)
         elif isinstance(index, int) and index > position:
             known.keys[depth] = index - 1
-    for known in gone:
+    for known in removed:
         if known.name is not None and call.places.get(known.name) is known:
             del call.places[known.name]
         call.following.pop(id(known), None)

@@ -195,8 +195,8 @@ def _lookup(checker: Checker, where: Expression, name: str, scope: Scope, path: 
     found = comparison_in(where.tree, name)
     if found is None:
         return None
-    wanted = checker.expression(ast.unparse(found.wanted), scope, under(path, "where"))
-    return Lookup(found.reach, Formula(wanted.tree, wanted.evaluate)) if wanted else None
+    wanted_expr = checker.expression(ast.unparse(found.wanted), scope, under(path, "where"))
+    return Lookup(found.reach, Formula(wanted_expr.tree, wanted_expr.evaluate)) if wanted_expr else None
 
 
 # -- conditions and names

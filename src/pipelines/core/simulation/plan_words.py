@@ -57,14 +57,14 @@ def _block(block: Json, depth: int) -> Iterator[PlanSentence]:
 
 def _step(step: JsonObject, depth: int) -> Iterator[PlanSentence]:
     note = step.get("note") or step.get("rule")
-    said = str(note) if note else None
+    note_text = str(note) if note else None
     if "for" in step:
         yield PlanSentence(
-            depth, _words_of("For each ", _code(step["for"]), " of ", _value(step.get("in")), ":"), said
+            depth, _words_of("For each ", _code(step["for"]), " of ", _value(step.get("in")), ":"), note_text
         )
         yield from _block(step.get("do"), depth + 1)
     elif "if" in step:
-        yield PlanSentence(depth, _words_of("If ", _condition(step["if"]), ":"), said)
+        yield PlanSentence(depth, _words_of("If ", _condition(step["if"]), ":"), note_text)
         yield from _block(step.get("then"), depth + 1)
         if step.get("else"):
             yield PlanSentence(depth, _words_of("Otherwise:"))
@@ -72,7 +72,7 @@ def _step(step: JsonObject, depth: int) -> Iterator[PlanSentence]:
     else:
         verb = next((name for name in _SENTENCES if name in step), None)
         words = _SENTENCES[verb](step) if verb is not None else _words_of(_code(dumps(step).decode()))
-        yield PlanSentence(depth, words, said)
+        yield PlanSentence(depth, words, note_text)
 
 
 # -- sentences

@@ -194,8 +194,10 @@ def _id_keys(kinds: tuple[str, ...]) -> dict[str, str]:
 def _spoken_of(tool: CheckedTool, kinds: Mapping[str, str]) -> set[str]:
     """The types a tool is about: their ids are among its arguments, or its name has them."""
     properties = tool.input_schema.get("properties")
-    taken = properties if isinstance(properties, dict) else {}
-    return {kind for key, kind in kinds.items() if key in taken or kind.lower() in tool.name.lower()}
+    property_schemas = properties if isinstance(properties, dict) else {}
+    return {
+        kind for key, kind in kinds.items() if key in property_schemas or kind.lower() in tool.name.lower()
+    }
 
 
 def _objects(
@@ -319,8 +321,11 @@ def _differing(value: JsonObject, named: _Named, computed: Collection[str]) -> l
         return []
     return [
         name
-        for name, said in value.items()
-        if name in attrs and said is not attrs[name] and name not in computed and not same(said, attrs[name])
+        for name, value_here in value.items()
+        if name in attrs
+        and value_here is not attrs[name]
+        and name not in computed
+        and not same(value_here, attrs[name])
     ]
 
 

@@ -45,21 +45,21 @@ def shown_sentences(
     if not simulator.behavior_text:
         return []
     book = simulator.rule_book
-    number, left, by_calls = 1 + len(book.typed), most_suggested, most_by_calls
+    number, wanted_left, by_calls = 1 + len(book.typed), most_suggested, most_by_calls
     found: dict[str, JsonObject] = {}
     for reading in book.readings:
         numbers = range(number, number + len(reading.rules))
         number += len(reading.rules)
         if reading.sentence in found:
             continue
-        wants = reading.stop is not None and left > 0 and may_read()
-        left -= wants
-        shown = found[reading.sentence] = _sentence_json(reading, simulator, numbers, suggest=wants)
+        wants = reading.stop is not None and wanted_left > 0 and may_read()
+        wanted_left -= wants
+        report = found[reading.sentence] = _sentence_json(reading, simulator, numbers, suggest=wants)
         if reading.rules and by_calls > 0 and may_read():
             by_calls -= 1
-            made = [*rule_examples(reading.rules, simulator, now=now, may_read=may_read)]
+            examples_made = [*rule_examples(reading.rules, simulator, now=now, may_read=may_read)]
             # Plans that are made after the time is up have no rules.
-            shown["examples"] = [*made] if may_read() else []
+            report["examples"] = [*examples_made] if may_read() else []
     return [*found.values()]
 
 
@@ -68,13 +68,13 @@ def _sentence_json(
 ) -> JsonObject:
     book, sentence = simulator.rule_book, reading.sentence
     makes_a_difference = partial(_makes_a_difference, simulator)
-    shown = _SHOWN | reading_json(
+    report = _SHOWN | reading_json(
         reading, book.reader, suggest=suggest, makes_a_difference=makes_a_difference
     )
     translation = book.translation_of(sentence)
     why = simulator.not_applied.get(sentence)
     ways = (Reading(sentence=sentence, rules=rules) for rules in reading.readings)
-    return shown | {
+    return report | {
         "origin": _origin(reading, translation),
         "numbers": [*numbers],
         "readings": [_way(one, simulator) for one in ways],
@@ -96,8 +96,8 @@ def _makes_a_difference(simulator: PlannedSimulator, rules: Sequence[Rule]) -> b
 
 
 def _way(reading: Reading, simulator: PlannedSimulator) -> JsonObject:
-    said: list[Json] = [*canonical_sentences(reading, simulator.rule_book.reader)]
-    return {"read_as": said, "rules": [as_json(rule) for rule in reading.rules]}
+    sentences: list[Json] = [*canonical_sentences(reading, simulator.rule_book.reader)]
+    return {"read_as": sentences, "rules": [as_json(rule) for rule in reading.rules]}
 
 
 def rule_examples(
@@ -190,8 +190,8 @@ def call_in_words(call: Any, longest: int) -> str:
     )
     came = _cut(" ".join(["→", str(status or "not made"), ": ".join(parts)]).rstrip(), longest * 2 // 3)
     before = "".join(f"{one['tool']}, then " for one in call.get("before", ()))
-    made = f"{before}{call['tool']} {dumps(call['arguments']).decode()}"
-    return f"{_cut(made, longest - len(came) - 1)} {came}"
+    text = f"{before}{call['tool']} {dumps(call['arguments']).decode()}"
+    return f"{_cut(text, longest - len(came) - 1)} {came}"
 
 
 def _cut(text: str, longest: int) -> str:

@@ -78,13 +78,13 @@ class Entity(dict[str, Any]):
 
 def entity_of(kind: str, id: str, attrs: JsonObject, base: JsonObject | None) -> Entity:
     """A function: an `__init__` that Python has to call doubles the price of the commonest thing there is."""
-    made = Entity(attrs)
-    made.kind = kind
-    made.id = id
-    made.base = base
-    made.changed = base is None
-    made.removed = False
-    return made
+    entity = Entity(attrs)
+    entity.kind = kind
+    entity.id = id
+    entity.base = base
+    entity.changed = base is None
+    entity.removed = False
+    return entity
 
 
 _PLAIN = frozenset({int, float, bool})
@@ -140,11 +140,11 @@ class Budget:
 
 
 def _too_slow() -> NoReturn:
-    told = (
+    complaint = (
         f"the plan took longer than {LONGEST_S * 1000:.0f} ms on this machine, although it stayed within its "
     )
     raise Stopped(
-        "plan_time", told + ("limit of steps: a faster or less busy machine may answer the same call")
+        "plan_time", complaint + ("limit of steps: a faster or less busy machine may answer the same call")
     )
 
 
@@ -267,11 +267,11 @@ def contains(container: Value, wanted: Value, budget: Budget) -> bool:
 def search_cost(text: str, part: str) -> int:
     """Of looking for a part in a text. Python's search takes the product of the lengths at worst, until the
     text is so long that it prepares the part first."""
-    size, wanted = len(text), len(part)
-    if wanted > size:
+    size, part_size = len(text), len(part)
+    if part_size > size:
         return 0
-    if wanted < 6 or size < 30_000:
-        return size * wanted >> 5
+    if part_size < 6 or size < 30_000:
+        return size * part_size >> 5
     return size >> 2
 
 
@@ -344,10 +344,10 @@ def leave(value: Value, budget: Budget) -> Json:
     if value.__class__ is Entity and not value.changed and value.base is not None:
         return leave_attributes(value.kind, value.base, budget)
     room = [MAX_RESULT_BYTES]
-    left = _leave(value, budget, room, 0)
+    remaining = _leave(value, budget, room, 0)
     if room[0] < 0:
         _too_large()
-    return None if left is MISSING else left
+    return None if remaining is MISSING else remaining
 
 
 def leave_attributes(kind: str, attrs: JsonObject, budget: Budget) -> JsonObject:
@@ -405,13 +405,13 @@ def _leave_scalar(value: Value, room: list[int]) -> Value:
 
 
 def _leave_mapping(items: Iterable[tuple[str, Value]], budget: Budget, room: list[int], depth: int) -> Value:
-    left = {}
+    kept_items = {}
     for key, value in items:
         room[0] -= len(key) + 4
-        gone = _leave(value, budget, room, depth + 1)
-        if gone is not MISSING:
-            left[key] = gone
-    return left
+        remaining = _leave(value, budget, room, depth + 1)
+        if remaining is not MISSING:
+            kept_items[key] = remaining
+    return kept_items
 
 
 def _too_large() -> NoReturn:

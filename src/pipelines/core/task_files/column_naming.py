@@ -78,8 +78,8 @@ def unknown_column(path: str, name: str, row: int | None = None, *, has_hint: bo
 
 def clash(path: str, column: str, names: Iterable[str], row: int | None = None) -> Problem:
     """Several names of one column."""
-    shown = [f"`{name[:80]}`" for name in names]
-    listed = f"{', '.join(shown[:-1])} and {shown[-1]}"
+    quoted_names = [f"`{name[:80]}`" for name in names]
+    listed = f"{', '.join(quoted_names[:-1])} and {quoted_names[-1]}"
     message = f"{listed} all name the column `{column}`"
     return Problem(path=path, message=message, hint="keep one of them", row=row, column=column)
 

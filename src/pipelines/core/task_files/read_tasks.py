@@ -40,9 +40,9 @@ def in_file(problem: Problem, rows: Sequence[int]) -> Problem:
     if problem.row is None:
         return problem
     row = rows[problem.row - 1]
-    told = f"row {problem.row}"
-    is_told = problem.path == told or problem.path.startswith(f"{told},")
-    path = f"row {row}{problem.path.removeprefix(told)}" if is_told else problem.path
+    place = f"row {problem.row}"
+    is_told = problem.path == place or problem.path.startswith(f"{place},")
+    path = f"row {row}{problem.path.removeprefix(place)}" if is_told else problem.path
     return replace(problem, path=path, row=row)
 
 
@@ -120,8 +120,8 @@ class _UploadReader:
             return
         total = len(problems) + self._unlisted
         problems.sort(key=lambda problem: problem.row or 0)
-        told = dict.fromkeys(map(self.upload.placed, problems[:MOST_SHOWN]))  # nothing is told twice
-        raise Refused(list(told), "the upload", total=total - len(problems[:MOST_SHOWN]) + len(told))
+        reported = dict.fromkeys(map(self.upload.placed, problems[:MOST_SHOWN]))  # nothing is told twice
+        raise Refused(list(reported), "the upload", total=total - len(problems[:MOST_SHOWN]) + len(reported))
 
     def _missing(self) -> Iterator[Problem]:
         if self._naming.needed and self.read:

@@ -100,11 +100,11 @@ def _matching_layouts(read: Mapping[str, Layout], naming: ColumnNaming) -> list[
 
 
 def _ambiguous(layouts: Sequence[Layout]) -> Refused:
-    shown = [
+    listed = [
         f"with {SEPARATORS[layout.separator]} as {quote_names(layout.header).replace(' or ', ', ')}"
         for layout in layouts
     ]
-    message = f"the header can be read in two ways: {', and '.join(shown[:2])}"
+    message = f"the header can be read in two ways: {', and '.join(listed[:2])}"
     return file_refusal(message, "add a line `sep=,` or `sep=;` above the header")
 
 
@@ -116,8 +116,8 @@ def _no_header(text: str, header: tuple[str, ...]) -> Refused:
         kind = ".jsonl" if start == "{" else ".json"
         hint = f"name the file tasks{kind} ({_KINDS[kind]})"
         return file_refusal("this is JSON, not a table", hint)
-    shown = first if len(first) <= _LONGEST_SHOWN else first[: _LONGEST_SHOWN - 1] + "…"
-    message = f"the first line (`{shown}`) has no column of a task"
+    first_line = first if len(first) <= _LONGEST_SHOWN else first[: _LONGEST_SHOWN - 1] + "…"
+    message = f"the first line (`{first_line}`) has no column of a task"
     return file_refusal(message, _no_header_hint(text, first, header))
 
 
@@ -132,9 +132,9 @@ def _no_header_hint(text: str, first: str, header: tuple[str, ...]) -> str:
     if (row := _later_header(text)) is not None:
         return f"the header seems to be in row {row}: delete the rows above it"
     near = [(name, did_you_mean(name, BY_NAME)) for name in header[:20] if len(name) < _LONGEST_SHOWN]
-    meant = [f"`{name}`: {hint}" for name, hint in near if hint is not None]
-    if meant:
-        return "; ".join(meant[:3])
+    hints = [f"`{name}`: {hint}" for name, hint in near if hint is not None]
+    if hints:
+        return "; ".join(hints[:3])
     return f"{FIRST_LINE}, such as `user,state,expected_outcome`"
 
 

@@ -62,7 +62,7 @@ def _rows(
     header = layout.header
     names = {column.name: name for column, name in zip(columns, header, strict=True) if column is not None}
     # What is told of the header is not told again of every row.
-    told = frozenset() if REQUIRED.name in names else frozenset({REQUIRED.name})
+    missing = frozenset() if REQUIRED.name in names else frozenset({REQUIRED.name})
     reader = RowReader(is_table=True)
     for number, cells in filled:
         beyond = cells[len(header) :]
@@ -76,7 +76,7 @@ def _rows(
             elif not name and cell.strip():
                 message = "a cell has content, but the header has no name for its column"
                 problems.append(Problem(path=f"row {number}", row=number, message=message))
-        yield reader.read(number, f"row {number}", names, given, told)
+        yield reader.read(number, f"row {number}", names, given, missing)
     problems += reader.problems
 
 

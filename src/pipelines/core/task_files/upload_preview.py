@@ -39,7 +39,7 @@ def preview_upload(
 ) -> JsonObject:
     """`{columns, rows, tasks, problems, total_problems, notes, warnings, sentences}`; `tasks` is None where
     it would be refused. No further behaviour text is read once `may_read` says no."""
-    shown = _table(data, naming) if format == TABLE else _entries(data, format, naming)
+    table = _table(data, naming) if format == TABLE else _entries(data, format, naming)
     try:
         read = read_tasks(
             data,
@@ -53,8 +53,8 @@ def preview_upload(
     except Refused as refused:
         problems: list[Json] = [problem.as_json() for problem in refused.problems[:MOST_SHOWN]]
         found: JsonObject = {"tasks": None, "problems": problems, "total_problems": refused.total}
-        return shown | found | {"notes": [], "warnings": [], "sentences": []}
-    told = upload_warnings(
+        return table | found | {"notes": [], "warnings": [], "sentences": []}
+    warnings = upload_warnings(
         read.seeds,
         tools=tools,
         ledger_schema=ledger_schema,
@@ -63,8 +63,8 @@ def preview_upload(
         rules=rules,
     )
     found = {"tasks": len(read.seeds), "problems": [], "total_problems": 0}
-    lists: JsonObject = {"warnings": [*told.warnings], "sentences": [*told.sentences]}
-    return shown | found | {"notes": [*read.notes]} | lists
+    lists: JsonObject = {"warnings": [*warnings.warnings], "sentences": [*warnings.sentences]}
+    return table | found | {"notes": [*read.notes]} | lists
 
 
 def _table(data: bytes, naming: ColumnNaming) -> JsonObject:
@@ -123,12 +123,12 @@ def _entries(data: bytes, format: Format, naming: ColumnNaming) -> JsonObject:
 
 def _column(name: str, naming: ColumnNaming) -> JsonObject:
     column = naming.column_of(name)
-    meant = column or column_of(name)
-    near = nearest_names(name, BY_NAME, most=1) if meant is None and name else []
+    column_meant = column or column_of(name)
+    near = nearest_names(name, BY_NAME, most=1) if column_meant is None and name else []
     return {
         "name": name,
         "column": column.name if column is not None else None,
-        "meant": meant.name if meant is not None else None,  # also of one that is left out
+        "meant": column_meant.name if column_meant is not None else None,  # also of one that is left out
         "is_renamed": name in naming.renames,
         "is_left_out": naming.is_left_out(name),
         "near": near[0] if near else None,

@@ -56,15 +56,15 @@ def upload_warnings(
     linted = list(lint_seeds(seeds, tools=tools, ledger_schema=ledger_schema, may_read=may_read))
     ruled = rule_warnings(seeds, tools=tools, ledger_schema=ledger_schema, rules=rules, may_read=may_read)
     plans = plan_warnings(seeds, tools=tools, ledger_schema=ledger_schema, may_read=may_read, rules=rules)
-    told = [*plans.unread, *ruled, *linted, *plans.others][:MAX_WARNINGS]
-    warnings = [(problem if rows is None else in_file(problem, rows)).as_json() for problem in told]
+    texts = [*plans.unread, *ruled, *linted, *plans.others][:MAX_WARNINGS]
+    warnings = [(problem if rows is None else in_file(problem, rows)).as_json() for problem in texts]
     return UploadNotes(warnings, sentences_in_file(plans.sentences, rows))
 
 
 def sentences_in_file(
     sentences: Sequence[tuple[int, JsonObject]], rows: Sequence[int] | None
 ) -> list[JsonObject]:
-    return [shown | {"row": row if rows is None else rows[row - 1]} for row, shown in sentences]
+    return [report | {"row": row if rows is None else rows[row - 1]} for row, report in sentences]
 
 
 class PlanWarnings(NamedTuple):
@@ -138,17 +138,21 @@ class _PlanReader:
 
     def _look_at(self, row: int, simulator: PlannedSimulator, now: str | None) -> list[Problem]:
         """What is told of every row that has this text."""
-        left = max(0, MOST_SUGGESTED - len(self._sentences))
-        shown = shown_sentences(
-            simulator, may_read=self._may_read, most_suggested=left, most_by_calls=left, now=now
+        suggestions_left = max(0, MOST_SUGGESTED - len(self._sentences))
+        reports = shown_sentences(
+            simulator,
+            may_read=self._may_read,
+            most_suggested=suggestions_left,
+            most_by_calls=suggestions_left,
+            now=now,
         )
-        for one in shown[: MOST_SENTENCES - len(self._sentences)]:
+        for one in reports[: MOST_SENTENCES - len(self._sentences)]:
             self._sentences.setdefault(str(one["sentence"]), (row, one))
         # Told of the first such world only: the next has other values, and may be on the other side.
         uniform = simulator.uniform.items()
         self._found += [_behavior_warning(row, f"{sentence} ({how})") for sentence, how in uniform]
         self._found += _finding_warnings(row, simulator)
-        hints = {str(one["sentence"]): nearest(one) for one in shown}
+        hints = {str(one["sentence"]): nearest(one) for one in reports}
         found = unenforced(simulator)
         return [
             *(
@@ -179,12 +183,12 @@ def _typed_warnings(row: int, found: Sequence[Unenforced], simulator: PlannedSim
     book = simulator.rule_book
     typed = book.rules[: len(book.typed)]
     wrong = {problem.path for problem in check(typed, simulator.vocabulary, "")}
-    told = {rule.sentence for at, rule in enumerate(typed) if pointer([at]) in wrong}
-    left = [one for one in found if one.sentence not in told]
-    for one in left[:MOST_TYPED]:
+    reported = {rule.sentence for at, rule in enumerate(typed) if pointer([at]) in wrong}
+    remaining = [one for one in found if one.sentence not in reported]
+    for one in remaining[:MOST_TYPED]:
         yield _rule_warning(row, one.words)
-    if len(left) > MOST_TYPED:
-        yield _rule_warning(row, f"{len(left) - MOST_TYPED:,} more rules are not enforced")
+    if len(remaining) > MOST_TYPED:
+        yield _rule_warning(row, f"{len(remaining) - MOST_TYPED:,} more rules are not enforced")
 
 
 def _finding_warnings(row: int, simulator: PlannedSimulator) -> list[Problem]:

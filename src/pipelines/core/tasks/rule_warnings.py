@@ -85,9 +85,9 @@ class _RuleChecker:
         return [_in_row(self._unread[0], unread), *of_agent, *self._found]
 
     def _own_problems(self, own: AuthoredRules, entries: Sequence[JsonObject], make: bytes) -> list[Problem]:
-        beside = active_rules(self._inherited, AuthoredRules(off=own.off))
+        rules_around = active_rules(self._inherited, AuthoredRules(off=own.off))
         places = axis.places_of(entries)
-        return check(own.rules, self._worlds[make], pointer([RULES]), beside=beside, places=places)
+        return check(own.rules, self._worlds[make], pointer([RULES]), beside=rules_around, places=places)
 
     def _look_at_inherited(self, row: int, make: bytes) -> None:
         if self._inherited and (self._of_agent is None or self._of_agent):
@@ -95,9 +95,9 @@ class _RuleChecker:
             self._first = self._first or row
             before = self._of_agent
             self._of_agent = {
-                said: _agent_rule_problem(one) if before is None else before[said]
-                for said, one in found.items()
-                if before is None or said in before
+                warning: _agent_rule_problem(one) if before is None else before[warning]
+                for warning, one in found.items()
+                if before is None or warning in before
             }
 
     def _vocabulary(self, seed: Seed) -> Vocabulary:
@@ -130,8 +130,8 @@ def _names_hint(names: Sequence[str]) -> str:
 
 
 def _agent_rule_problem(problem: Problem) -> Problem:
-    rule, _, said = problem.message.partition(": ")
-    return Problem(path=problem.path, message=f"{rule} of the agent: {said}", hint=problem.hint)
+    rule, _, reason = problem.message.partition(": ")
+    return Problem(path=problem.path, message=f"{rule} of the agent: {reason}", hint=problem.hint)
 
 
 def _in_row(row: int, problem: Problem) -> Problem:

@@ -201,9 +201,11 @@ def _check_together(buckets: Sequence[BucketRequest], fields: Fields) -> None:
             place = fields.at("buckets") + pointer([at, "name"])
             message = f"two buckets are called `{buckets[at].name}`"
             fields.problems.append(Problem(path=place, message=message))
-    wanted = sum(bucket.rows for bucket in buckets)
-    if wanted > MOST_ROWS:
-        fields.refuse("buckets", f"the buckets ask for {wanted:,} rows; a session has at most {MOST_ROWS:,}")
+    rows_wanted = sum(bucket.rows for bucket in buckets)
+    if rows_wanted > MOST_ROWS:
+        fields.refuse(
+            "buckets", f"the buckets ask for {rows_wanted:,} rows; a session has at most {MOST_ROWS:,}"
+        )
 
 
 def read_only_revision(body: JsonObject) -> int | None:

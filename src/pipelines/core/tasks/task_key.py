@@ -34,12 +34,12 @@ def canonical_hash(value: Json) -> str:
 
 def content_hash(seed: JsonObject, world_hash: str | None) -> str:
     """Of what a seed asks; `world_hash` is the canonical one of its initial state, which is not looked at."""
-    asked = {axis: _one_line_end(value) for axis, value in seed.items() if axis not in _NOT_ASKED}
+    axes = {axis: _one_line_end(value) for axis, value in seed.items() if axis not in _NOT_ASKED}
     if isinstance(scenario := seed.get("coding_scenario"), dict):
-        asked["coding_scenario"] = {
+        axes["coding_scenario"] = {
             part: value for part, value in scenario.items() if part not in GRADING_PARTS
         }
-    return canonical_hash([asked, world_hash])[:STORED_DIGITS]
+    return canonical_hash([axes, world_hash])[:STORED_DIGITS]
 
 
 def oracle_hash(seed: JsonObject) -> str:
@@ -140,6 +140,6 @@ def _one_line_end(value: Json) -> Json:
 
 def _rows_text(rows: list[int]) -> str:
     most = 10
-    shown = [str(row) for row in rows[:most]]
+    listed = [str(row) for row in rows[:most]]
     more = [f"{len(rows) - most} more"] if len(rows) > most else []
-    return ", ".join([*shown, *more][:-1]) + f" and {[*shown, *more][-1]}"
+    return ", ".join([*listed, *more][:-1]) + f" and {[*listed, *more][-1]}"

@@ -25,14 +25,14 @@ def with_modes(axes: JsonObject) -> tuple[JsonObject, list[str]]:
     read = dict(axes)
     has_turns, has_persona = has_axis(axes, _TURNS), has_axis(axes, _PERSONA)
     signs = [axis for axis in (_TURNS, _PERSONA, _WHO) if has_axis(axes, axis)]
-    said = []
+    complaints = []
     if not has_axis(axes, _MODE) and signs:
         read[_MODE] = CONVERSATION
-        said.append(f"`{_MODE}` is taken as `{CONVERSATION}`, because `{signs[0]}` is given.")
+        complaints.append(f"`{_MODE}` is taken as `{CONVERSATION}`, because `{signs[0]}` is given.")
     if _mode(read, _MODE) == CONVERSATION and has_turns and not has_persona and not has_axis(axes, _WHO):
         read[_WHO] = "scripted"
-        said.append(f"`{_WHO}` is taken as `scripted`, because `{_TURNS}` is given.")
-    return read, said
+        complaints.append(f"`{_WHO}` is taken as `scripted`, because `{_TURNS}` is given.")
+    return read, complaints
 
 
 def unrunnable_problems(axes: JsonObject) -> list[Problem]:

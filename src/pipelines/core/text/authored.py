@@ -69,10 +69,12 @@ def kind(value: Json) -> str:
 def quote_names(names: Iterable[Json]) -> str:
     """`a`, `b` or `c`; of many only the first, since each of a thousand problems may list them."""
     listed = list(names)
-    shown = [f"`{str(name)[:LONGEST_QUOTED]}`" for name in listed[:MOST_QUOTED]]
+    quoted_names = [f"`{str(name)[:LONGEST_QUOTED]}`" for name in listed[:MOST_QUOTED]]
     if len(listed) > MOST_QUOTED:
-        return f"{', '.join(shown)} or one of {len(listed) - MOST_QUOTED:,} others"
-    return " or ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+        return f"{', '.join(quoted_names)} or one of {len(listed) - MOST_QUOTED:,} others"
+    return " or ".join(
+        [", ".join(quoted_names[:-1]), quoted_names[-1]] if len(quoted_names) > 1 else quoted_names
+    )
 
 
 class Fields:
@@ -153,8 +155,8 @@ class Fields:
             if value in options:
                 return value
         near = did_you_mean(value, options) if isinstance(value, str) else None
-        shown = f"`{value[:80]}`" if isinstance(value, str) else kind(value)
-        self.refuse(key, f"`{key}` must be {quote_names(options)}, not {shown}", near)
+        quoted = f"`{value[:80]}`" if isinstance(value, str) else kind(value)
+        self.refuse(key, f"`{key}` must be {quote_names(options)}, not {quoted}", near)
         return None
 
     def whole_number(self, key: str, default: int, *, least: int, most: int | None = None) -> int:

@@ -103,8 +103,8 @@ def _nesting(text: str) -> int:
 
 def _error_text(error: JSONPathError) -> str:
     """The package's words, with the place as a character of the one line that a path is."""
-    said = str(error.args[0]) if error.args else "it cannot be read"
-    return f"{said} (character {error.token.index + 1})" if error.token is not None else said
+    reason = str(error.args[0]) if error.args else "it cannot be read"
+    return f"{reason} (character {error.token.index + 1})" if error.token is not None else reason
 
 
 def _filter_queries(query: JSONPathQuery) -> Iterator[JSONPathQuery]:

@@ -12,8 +12,8 @@ from pipelines.core.text.json_text import Json
 
 def known_fields(record: type, body: Any) -> dict[str, Any]:
     """What of a stored object a record of this type takes as it stands."""
-    taken = _taken(record)
-    return {name: value for name, value in body.items() if name in taken}
+    names = _taken(record)
+    return {name: value for name, value in body.items() if name in names}
 
 
 def stored_list(value: Json) -> list[Any]:

@@ -44,12 +44,12 @@ def forecast(
     the other.
     """
     many = calls if calls is not None else _forecast_length(rules)
-    told: list[tuple[Mark, ...]] = []
+    marks: list[tuple[Mark, ...]] = []
     for index, rule in enumerate(rules):
         alone = [_mark(rule, index, number, chance, is_flagged) for number in range(1, many + 1)]
-        earlier = [told[other] for other in range(index) if rules[other].tool == rule.tool]
-        told.append(tuple(_after_earlier_rules(mark, at, earlier) for at, mark in enumerate(alone)))
-    return tuple(told)
+        earlier = [marks[other] for other in range(index) if rules[other].tool == rule.tool]
+        marks.append(tuple(_after_earlier_rules(mark, at, earlier) for at, mark in enumerate(alone)))
+    return tuple(marks)
 
 
 def _after_earlier_rules(mark: Mark, at: int, earlier: Sequence[Sequence[Mark]]) -> Mark:

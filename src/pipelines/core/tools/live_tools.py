@@ -37,13 +37,13 @@ class DiscoveredTool(Record, component=""):
     @property
     def fingerprint(self) -> str:
         """Changes when what a caller may rely on does."""
-        told: JsonObject = {
+        body: JsonObject = {
             "name": self.name,
             "description": self.description,
             "input_schema": self.input_schema,
             "output_schema": self.output_schema,
         }
-        return sha256(canonical(told)).hexdigest()
+        return sha256(canonical(body)).hexdigest()
 
     @classmethod
     def from_stored(cls, body: Json) -> "DiscoveredTool":

@@ -51,32 +51,34 @@ def discovery_of(
     complaint_of_schema: Callable[[Json], str | None] = _none,
 ) -> Discovery:
     """The tools in the server's order, under allowed names. The notes say what was left out or renamed."""
-    told = list(notes)
+    new_notes = list(notes)
     listed: dict[str, JsonObject] = {}
     for index, tool in enumerate(tools):
         name, complaint = _read_tool_name(tool, listed)
         if complaint is None and isinstance(tool, dict):
             complaint = _tool_complaint(tool) or complaint_of_schema(tool["inputSchema"])
         if complaint is not None:
-            told.append(f"tool {index + 1} ({_format_name(name)}) is left out: {complaint}")
+            new_notes.append(f"tool {index + 1} ({_format_name(name)}) is left out: {complaint}")
         elif isinstance(tool, dict):
             listed[name] = tool
     names = local_names(list(listed))
-    told += [f"{_format_name(name)} is called {ours} here" for name, ours in names.items() if ours != name]
+    new_notes += [
+        f"{_format_name(name)} is called {ours} here" for name, ours in names.items() if ours != name
+    ]
     return Discovery(
         tools=tuple(_discovered_tool(names[name], name, tool) for name, tool in listed.items()),
-        notes=tuple(told),
+        notes=tuple(new_notes),
     )
 
 
 def local_names(names: Sequence[str]) -> dict[str, str]:
     """A name of ours for each; those that are allowed keep theirs, whatever the others would be made to."""
     ours = {name: name for name in names if is_allowed_name(name)}
-    taken = set(ours)
+    used_names = set(ours)
     for name in names:
         if name not in ours:
-            ours[name] = _free_name(name, taken)
-            taken.add(ours[name])
+            ours[name] = _free_name(name, used_names)
+            used_names.add(ours[name])
     return ours
 
 
@@ -159,8 +161,8 @@ def reply_of(result: JsonObject, notes: Sequence[str] = ()) -> LiveReply:
         raise UnusableResult(f"answered with a value nested deeper than {MAX_DEPTH} levels")
     if loads_own(text) != response:  # NaN and infinities are written as null
         raise UnusableResult("answered with a number that is not JSON")
-    told = (*([ERROR_NOTE] if result.get("isError") is True else []), *notes)
-    return LiveReply(status=200, response=response, notes=told)
+    all_notes = (*([ERROR_NOTE] if result.get("isError") is True else []), *notes)
+    return LiveReply(status=200, response=response, notes=all_notes)
 
 
 def response_of(result: JsonObject) -> Json:

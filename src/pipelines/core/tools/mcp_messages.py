@@ -226,8 +226,8 @@ class InitializeResult(NamedTuple):
 
 def initialize_result(request: McpRequest, server_version: str) -> InitializeResult:
     """The client's version where it is known here, else the newest that shakes hands."""
-    asked = request.params.get("protocolVersion")
-    version = asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
+    requested = request.params.get("protocolVersion")
+    version = requested if requested in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
     answer = result_of(
         request,
         {
@@ -256,20 +256,20 @@ def discovery_result(request: McpRequest, server_version: str) -> JsonObject:
 
 def tools_list_result(request: McpRequest, tools: Iterable[Tool]) -> JsonObject:
     """All tools in their declared order: another one would break clients' prompt caches."""
-    shown: list[Json] = [_tool_entry(tool) for tool in tools]
-    return result_of(request, {"tools": shown}, is_kept=True)
+    entries: list[Json] = [_tool_entry(tool) for tool in tools]
+    return result_of(request, {"tools": entries}, is_kept=True)
 
 
 def _tool_entry(tool: Tool) -> JsonObject:
-    shown: JsonObject = {"name": tool.name, "inputSchema": _as_object(tool.input_schema)}
+    entry: JsonObject = {"name": tool.name, "inputSchema": _as_object(tool.input_schema)}
     if tool.description:
-        shown["description"] = tool.description
+        entry["description"] = tool.description
     # Clients refuse an output schema whose root is not an object, and results without one where there is.
     if tool.output_schema is not None and tool.output_schema.get("type") == "object":
-        shown["outputSchema"] = tool.output_schema
+        entry["outputSchema"] = tool.output_schema
     if tool.annotations is not None:
-        shown["annotations"] = tool.annotations.as_json()
-    return shown
+        entry["annotations"] = tool.annotations.as_json()
+    return entry
 
 
 def _as_object(schema: JsonObject) -> JsonObject:

@@ -78,8 +78,8 @@ def answer_findings(evidence: RunEvidence) -> AnswerFindings:
 def _unknown_values(looked: list[UnreportedValue]) -> list[Finding]:
     if not looked:
         return []
-    told = join_words([f'"{quote(one.phrase)}" ({one.kind.value})' for one in looked])
-    return [left_open(CHECK, PendingReason.VALUE_NOT_FOUND, f"Not found in the run: {told}.")]
+    listed = join_words([f'"{quote(one.phrase)}" ({one.kind.value})' for one in looked])
+    return [left_open(CHECK, PendingReason.VALUE_NOT_FOUND, f"Not found in the run: {listed}.")]
 
 
 def _unreported_values(looked: list[UnreportedValue]) -> Iterator[UnverifiedClaim]:
@@ -129,9 +129,9 @@ def is_question(text: str) -> bool:
 
 def _reported_values(evidence: RunEvidence) -> Iterator[str]:
     """Values and short texts of the replies that the answer repeats and the question did not have."""
-    asked = {value.phrase.lower() for value in values_in(evidence.user_instruction)}
+    requested = {value.phrase.lower() for value in values_in(evidence.user_instruction)}
     for sentence in sentences(evidence.final_response):
-        yield from (value.phrase for value in values_in(sentence) if value.phrase.lower() not in asked)
+        yield from (value.phrase for value in values_in(sentence) if value.phrase.lower() not in requested)
     low, question = evidence.final_response.lower(), evidence.user_instruction.lower()
     for word in sorted(known_values(evidence).told.words):
         if len(word) > 2 and word in low and word not in question:

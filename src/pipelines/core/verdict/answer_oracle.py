@@ -36,18 +36,18 @@ def evaluate_expected_answer(expected: ExpectedAnswer, evidence: RunEvidence) ->
 
 def answer_data(evidence: RunEvidence) -> JsonObject:
     """The agent's data by name. `metadata.answer` takes precedence over the final response."""
-    told = evidence.answer if isinstance(evidence.answer, dict) else {}
-    return _object_in(evidence.final_response) | told
+    answer_values = evidence.answer if isinstance(evidence.answer, dict) else {}
+    return _object_in(evidence.final_response) | answer_values
 
 
 def is_in_prose(expected: Json, text: str, now: str | None = None) -> bool:
     """Whether the prose gives the value. Prose cannot give true, false or null."""
 
     def holds(one: Json) -> bool:
-        asked = _as_matcher(one)
-        if isinstance(asked, str):
-            return any(mentions_of(asked, text))
-        return isinstance(asked, dict) and matches(with_today(asked, now), text)
+        matcher = _as_matcher(one)
+        if isinstance(matcher, str):
+            return any(mentions_of(matcher, text))
+        return isinstance(matcher, dict) and matches(with_today(matcher, now), text)
 
     return _all_hold(expected, holds)
 
@@ -56,14 +56,14 @@ def is_in_data(expected: Json, actual: Json, now: str | None = None) -> bool:
     """Whether a value of the data is the expected one; a number may be a text there, and a text a number."""
 
     def holds(one: Json) -> bool:
-        asked = _as_matcher(one)
+        matcher = _as_matcher(one)
         if matches(with_today(one, now), actual):
             return True
-        if isinstance(asked, str) and isinstance(actual, str):
-            return same_words(asked, actual)
-        if isinstance(asked, str):
-            return is_number(actual) and matches({"$number": actual}, asked)
-        return isinstance(asked, dict) and matches(with_today(asked, now), actual)
+        if isinstance(matcher, str) and isinstance(actual, str):
+            return same_words(matcher, actual)
+        if isinstance(matcher, str):
+            return is_number(actual) and matches({"$number": actual}, matcher)
+        return isinstance(matcher, dict) and matches(with_today(matcher, now), actual)
 
     return _all_hold(expected, holds)
 
@@ -80,10 +80,10 @@ def _all_hold(expected: Json, holds: Callable[[Json], bool]) -> bool:
     """Whether the expectation holds; `holds` decides each literal and each single matcher."""
     if not isinstance(expected, dict) or not is_matcher(expected):
         return holds(expected)
-    ends = {name: wanted for name, wanted in expected.items() if name in _RANGE}
-    others = ((name, wanted) for name, wanted in expected.items() if name not in _RANGE)
+    ends = {name: expected_value for name, expected_value in expected.items() if name in _RANGE}
+    others = ((name, expected_value) for name, expected_value in expected.items() if name not in _RANGE)
     in_range = not ends or holds({"$number": ends})
-    return in_range and all(_holds_for(name, wanted, holds) for name, wanted in others)
+    return in_range and all(_holds_for(name, expected_value, holds) for name, expected_value in others)
 
 
 def _holds_for(name: str, wanted: Json, holds: Callable[[Json], bool]) -> bool:
@@ -179,12 +179,12 @@ def _by_prose(value: ExpectedValue, turn: int | None, evidence: RunEvidence) -> 
 
 def _nearest_statement(expected: Json, text: str, now: str | None) -> str | None:
     """What a text says instead of the value, where that is clear."""
-    asked = with_today(_as_matcher(expected), now)
-    if isinstance(asked, str):
-        return "the answer only says the opposite" if any(True for _ in mentions_of(asked, text)) else None
-    if not isinstance(asked, dict) or not asked.keys() <= {"$number", "$date"}:
+    matcher = with_today(_as_matcher(expected), now)
+    if isinstance(matcher, str):
+        return "the answer only says the opposite" if any(True for _ in mentions_of(matcher, text)) else None
+    if not isinstance(matcher, dict) or not matcher.keys() <= {"$number", "$date"}:
         return None
-    found = interpreted_value(asked, text)
+    found = interpreted_value(matcher, text)
     if found == text:
         return None
     if isinstance(found, float):

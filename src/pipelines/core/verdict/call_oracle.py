@@ -72,12 +72,12 @@ def _count_finding(call: ExpectedCall, rows: tuple[EvidenceRow, ...]) -> Finding
     hits = [row.sequence for row in rows if call.covers(row)]
     if matches(call.count, len(hits)):
         return held(CHECK, f"{call.describe()} was called {times(len(hits))}, as expected.", hits)
-    wanted = (
+    expectation = (
         f"exactly {times(call.count)}"
         if isinstance(call.count, int)
         else expectation_text(call.count)[3:] + " times"
     )
-    says = f"{call.describe()} should have been called {wanted}, but was called {times(len(hits))}."
+    says = f"{call.describe()} should have been called {expectation}, but was called {times(len(hits))}."
     least = call.count.get("$gte", 0) if isinstance(call.count, dict) else call.count
     is_short = isinstance(least, (int, float)) and len(hits) < least
     mode = FailureMode.INCOMPLETE if is_short else FailureMode.WRONG_ACTION

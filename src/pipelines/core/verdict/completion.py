@@ -19,12 +19,12 @@ from pipelines.core.verdict.words.tool_words import words_of, writing_tools
 
 
 def no_change_finding(evidence: RunEvidence) -> Finding:
-    made = changes(evidence)
-    if not made:
+    changed = changes(evidence)
+    if not changed:
         return held(NO_CHANGE, "Nothing changed, as expected.")
-    told = join_words([change.describe() for change in made])
-    rows = [row.sequence for change in made for row in change.rows]
-    return broken(NO_CHANGE, FailureMode.WRONG_ACTION, f"Nothing should change, but {told}.", rows)
+    listed = join_words([change.describe() for change in changed])
+    rows = [row.sequence for change in changed for row in change.rows]
+    return broken(NO_CHANGE, FailureMode.WRONG_ACTION, f"Nothing should change, but {listed}.", rows)
 
 
 def completion_findings(
@@ -73,11 +73,13 @@ def _gave_up_finding(rows: list[EvidenceRow]) -> Finding:
 
 def _is_requested(rows: list[EvidenceRow], evidence: RunEvidence) -> bool:
     """Whether the user asked for what failed, and no other tool did it."""
-    asked = words_of(evidence.user_instruction)
+    request_words = words_of(evidence.user_instruction)
     worked = {row.tool for row in evidence.calls if row.succeeded}
     tools = writing_tools(evidence.tools)
     failed = [
-        tool for tool in tools if tool.is_asked_in(asked) and any(row.tool == tool.tool for row in rows)
+        tool
+        for tool in tools
+        if tool.is_asked_in(request_words) and any(row.tool == tool.tool for row in rows)
     ]
     return any(
         not any(other.tool in worked for other in tools if other.verbs & tool.verbs) for tool in failed

@@ -59,9 +59,9 @@ def _finding(constraint: TrackedConstraint, evidence: RunEvidence) -> Finding:
 def _complaint(check: ConstraintCheck, evidence: RunEvidence) -> tuple[str, tuple[int, ...]] | None:
     """How the agent broke it, and in which calls; None when it holds."""
     if check.responses is not None:
-        for turn, said in enumerate(evidence.responses or ("",), start=1):
+        for turn, response in enumerate(evidence.responses or ("",), start=1):
             evidence.keep_going()
-            if not matches(check.responses, said):
+            if not matches(check.responses, response):
                 which = f"turn {turn}" if len(evidence.responses) > 1 else "the answer"
                 return f"{which} should {expectation_text(check.responses)}.", ()
     if check.final_response is not None and not matches(check.final_response, evidence.final_response):

@@ -59,9 +59,9 @@ def _judge(evidence: RunEvidence) -> Verdict:
     by_oracle = [*oracles.findings(evidence), *by_scorers]
     constraints = list(constraint_findings(evidence))
     # The log does not show work in a workspace: the scorers check what the agent says about it.
-    said = answer_findings(evidence) if evidence.calls or not by_scorers else AnswerFindings([], ())
+    judgement = answer_findings(evidence) if evidence.calls or not by_scorers else AnswerFindings([], ())
     if evidence.expected_outcome == REFUSAL:
-        found = [*as_refusal(by_oracle), *refusal_findings(evidence, oracles, constraints, said)]
+        found = [*as_refusal(by_oracle), *refusal_findings(evidence, oracles, constraints, judgement)]
         decided = [one for one in constraints if one.check == f"constraint/{REFUSAL_REASON}"]
     elif evidence.expected_outcome == NO_CHANGE:
         found, decided = [*by_oracle, no_change_finding(evidence)], []
@@ -69,12 +69,20 @@ def _judge(evidence: RunEvidence) -> Verdict:
         answers = (expected_answer.CHECK, f"constraint/{ANSWER}")
         decided = [one for one in [*by_oracle, *constraints] if one.check in answers]
         decides = oracles.decide_completion(evidence) or bool(decided) or bool(by_scorers)
-        found = [*by_oracle, *completion_findings(evidence, [*by_oracle, *decided], decides, said)]
+        found = [*by_oracle, *completion_findings(evidence, [*by_oracle, *decided], decides, judgement)]
         decided += by_scorers
     if decided and all(finding.status is Status.HELD for finding in decided):
-        said = said.without_doubt()
-    found = [*_response_findings(evidence), *found, *constraints, *rubric_findings(evidence), *said.findings]
-    return verdict_of(with_backend_failures(with_unread_rules(found, evidence), evidence), said, evidence)
+        judgement = judgement.without_doubt()
+    found = [
+        *_response_findings(evidence),
+        *found,
+        *constraints,
+        *rubric_findings(evidence),
+        *judgement.findings,
+    ]
+    return verdict_of(
+        with_backend_failures(with_unread_rules(found, evidence), evidence), judgement, evidence
+    )
 
 
 def _code_raised(evidence: RunEvidence) -> bool:

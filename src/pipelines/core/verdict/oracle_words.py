@@ -31,7 +31,7 @@ def oracle_in_words(seed: Seed) -> tuple[OracleInWords, ...]:
         tools=None,
         problems=[],
     )
-    told = {
+    sentences_by_axis = {
         "expected_outcome": _OUTCOMES.get(seed.expected_outcome or "", ()),
         "expected_state": tuple(_state(read.state)) if read.state is not None else (),
         "expected_calls": tuple(_calls(read.calls)) if read.calls is not None else (),
@@ -40,7 +40,9 @@ def oracle_in_words(seed: Seed) -> tuple[OracleInWords, ...]:
         "rubric": tuple(f"{line.id}: {line.text.strip()} (read by a judge)" for line in seed.rubric),
     }
     return tuple(
-        OracleInWords(axis, _limit_sentences(sentences)) for axis, sentences in told.items() if sentences
+        OracleInWords(axis, _limit_sentences(sentences))
+        for axis, sentences in sentences_by_axis.items()
+        if sentences
     )
 
 
@@ -52,8 +54,8 @@ _OUTCOMES = {
 
 
 def _limit_sentences(sentences: tuple[str, ...]) -> tuple[str, ...]:
-    left = len(sentences) - MOST_SENTENCES
-    return (*sentences[:MOST_SENTENCES], f"… and {left:,} more.") if left > 0 else sentences
+    unlisted = len(sentences) - MOST_SENTENCES
+    return (*sentences[:MOST_SENTENCES], f"… and {unlisted:,} more.") if unlisted > 0 else sentences
 
 
 def _state(state: ExpectedState) -> Iterator[str]:
@@ -62,8 +64,8 @@ def _state(state: ExpectedState) -> Iterator[str]:
     for new in state.new:
         if not new.expected:
             yield f"No {new.entity_type} is added."
-        for wanted in new.expected:
-            yield f"A {new.entity_type} is added{_fields_text(wanted)}."
+        for expected_entity in new.expected:
+            yield f"A {new.entity_type} is added{_fields_text(expected_entity)}."
         if len(new.expected) > 1:
             yield f"Exactly {len(new.expected)} of type {new.entity_type} are added."
     for path in state.unchanged:
@@ -93,8 +95,8 @@ def _calls(calls: ExpectedCalls) -> Iterator[str]:
 
 
 def _call_text(call: ExpectedCall) -> str:
-    told = call.describe()
-    return told[0].upper() + told[1:] if call.tool == "*" else told
+    description = call.describe()
+    return description[0].upper() + description[1:] if call.tool == "*" else description
 
 
 def _count_text(count: Json) -> str:
@@ -103,9 +105,9 @@ def _count_text(count: Json) -> str:
     if isinstance(count, int):
         return f" {times(count)}"
     ends = {"$gte": "at least", "$lte": "at most"}
-    asked = count if isinstance(count, dict) else {}
+    bounds = count if isinstance(count, dict) else {}
     return " " + " and ".join(
-        f"{word} {format_value(asked[end])} times" for end, word in ends.items() if end in asked
+        f"{word} {format_value(bounds[end])} times" for end, word in ends.items() if end in bounds
     )
 
 
@@ -124,10 +126,10 @@ def _constraint(constraint: TrackedConstraint) -> Iterator[str]:
         yield f"{constraint.id}: {description} (a person decides: it has no check)"
         return
     check = read_check(constraint.check, tools=None, path="", problems=[])
-    asked = []
+    phrases = []
     if check.responses is not None:
-        asked.append(f"every reply should {expectation_text(check.responses)}")
+        phrases.append(f"every reply should {expectation_text(check.responses)}")
     if check.final_response is not None:
-        asked.append(f"the last reply should {expectation_text(check.final_response)}")
-    asked += [sentence.rstrip(".") for sentence in (_calls(check.calls) if check.calls is not None else ())]
-    yield f"{constraint.id}: {description} Checked: {join_words(asked)}."
+        phrases.append(f"the last reply should {expectation_text(check.final_response)}")
+    phrases += [sentence.rstrip(".") for sentence in (_calls(check.calls) if check.calls is not None else ())]
+    yield f"{constraint.id}: {description} Checked: {join_words(phrases)}."

@@ -19,13 +19,13 @@ MOST_CHANGES = 20  # listed one by one: a run that changed thousands has one cau
 
 def evaluate_expected_state(expected: ExpectedState, evidence: RunEvidence) -> list[Finding]:
     """A finding for each assertion, and one for each change that the task does not allow."""
-    made = changes(evidence)
-    found = [_assertion(assertion, evidence, made) for assertion in expected.assertions]
-    found += [_unchanged(path, evidence, made) for path in expected.unchanged if path]
+    changed = changes(evidence)
+    found = [_assertion(assertion, evidence, changed) for assertion in expected.assertions]
+    found += [_unchanged(path, evidence, changed) for path in expected.unchanged if path]
     for new in expected.new:
-        found.extend(_new_entities(new, expected, made))
-    noted = kept_arguments(made, evidence)
-    return found + _collateral(expected, [each for each in made if each not in noted], noted)
+        found.extend(_new_entities(new, expected, changed))
+    noted = kept_arguments(changed, evidence)
+    return found + _collateral(expected, [each for each in changed if each not in noted], noted)
 
 
 def without_state(expected: ExpectedState | None, evidence: RunEvidence) -> list[Finding]:
@@ -61,11 +61,11 @@ def _assertion(assertion: Assertion, evidence: RunEvidence, made: list[Change]) 
     rows = [row.sequence for change in touching for row in change.rows]
     if matches(assertion.expected, actual):
         return held(CHECK, f"{where} {_is_text(assertion.expected, actual)}, as expected.", rows)
-    wanted = f"{where} should {expectation_text(assertion.expected)}"
+    expectation = f"{where} should {expectation_text(assertion.expected)}"
     if touching:
         by = calls_text([row for change in touching[:1] for row in change.rows])
         says = (
-            f"{wanted}, but "
+            f"{expectation}, but "
             f"{'is missing since' if actual is MISSING else f'became {format_value(actual)} in'} {by}."
         )
         return broken(CHECK, FailureMode.WRONG_ACTION, says, rows)
@@ -74,7 +74,7 @@ def _assertion(assertion: Assertion, evidence: RunEvidence, made: list[Change]) 
         if actual is MISSING
         else f"is {'still ' if before == actual else ''}{format_value(actual)}"
     )
-    return broken(CHECK, FailureMode.INCOMPLETE, f"{wanted}, but {still}.", rows)
+    return broken(CHECK, FailureMode.INCOMPLETE, f"{expectation}, but {still}.", rows)
 
 
 def _is_text(expected: Json, actual: Actual) -> str:
@@ -90,9 +90,9 @@ def _unchanged(path: Path, evidence: RunEvidence, made: list[Change]) -> Finding
     hits = [change for change in made if _related(path, change.path)]
     if not hits:
         return held(CHECK, f"{where} is unchanged, as expected.")
-    told = join_words([change.describe() for change in hits])
+    listed = join_words([change.describe() for change in hits])
     rows = [row.sequence for change in hits for row in change.rows]
-    return broken(CHECK, FailureMode.WRONG_ACTION, f"{where} should stay as it was, but {told}.", rows)
+    return broken(CHECK, FailureMode.WRONG_ACTION, f"{where} should stay as it was, but {listed}.", rows)
 
 
 def _unchanged_flags(path: Path, evidence: RunEvidence) -> Finding:
@@ -100,14 +100,14 @@ def _unchanged_flags(path: Path, evidence: RunEvidence) -> Finding:
     differing = sorted(before ^ after) if len(path) == 1 else sorted((before ^ after) & {path[1]})
     if not differing:
         return held(CHECK, f"{path_text(path)} is unchanged, as expected.")
-    told = join_words([f"{flag} was {'set' if flag in after else 'cleared'}" for flag in differing])
+    listed = join_words([f"{flag} was {'set' if flag in after else 'cleared'}" for flag in differing])
     rows = [
         row.sequence
         for row in evidence.calls
         for u in row.updates
         if isinstance(u, SetFlag) and u.flag in differing
     ]
-    says = f"{path_text(path)} should stay as it was, but {told}."
+    says = f"{path_text(path)} should stay as it was, but {listed}."
     return broken(CHECK, FailureMode.WRONG_ACTION, says, rows)
 
 
@@ -115,20 +115,24 @@ def _new_entities(new: NewEntities, expected: ExpectedState, made: list[Change])
     named = {assertion.path[:2] for assertion in expected.assertions}
     added = [c for c in made if c.is_added_entity and c.path[0] == new.entity_type and c.path not in named]
     chosen = assign(
-        [[at for at, change in enumerate(added) if matches(wanted, change.after)] for wanted in new.expected]
+        [
+            [at for at, change in enumerate(added) if matches(expected_entity, change.after)]
+            for expected_entity in new.expected
+        ]
     )
     spare = [
         change for at, change in enumerate(added) if at not in chosen and not _is_allowed(change, expected)
     ]
-    for wanted, at in zip(new.expected, chosen, strict=True):
+    for expected_entity, at in zip(new.expected, chosen, strict=True):
         if at is not None:
             yield held(CHECK, f"{path_text(added[at].path)} was added, as expected.", _rows(added[at]))
         elif spare:
-            near = min(spare, key=lambda change: _mismatch_count(wanted, change))
+            near = min(spare, key=lambda change: _mismatch_count(expected_entity, change))
             spare.remove(near)
-            yield _unlike_finding(near, wanted)
+            yield _unlike_finding(near, expected_entity)
         else:
-            says = f"A new {new.entity_type}{_fields_text(wanted)} should have been added, but none was."
+            fields = _fields_text(expected_entity)
+            says = f"A new {new.entity_type}{fields} should have been added, but none was."
             yield broken(CHECK, FailureMode.INCOMPLETE, says)
     for change in spare:
         says = f"{change.describe()}, which is more than the {len(new.expected)} expected."

@@ -34,12 +34,12 @@ async def set_credential(platform: Platform, org_id: int, body: JsonObject) -> S
     name, value = _read_credential(body)
     now = platform.now()
     sealed = platform.secrets.seal(value, row=row_of(org_id, name))
-    made = await platform.database.write(
+    stored = await platform.database.write(
         lambda connection: credentials.set_credential(
             connection, org_id=org_id, name=name, sealed_value=sealed, now=now
         )
     )
-    return SetCredential(made, [*value_warnings(value)])
+    return SetCredential(stored, [*value_warnings(value)])
 
 
 async def delete_credential(platform: Platform, org_id: int, credential_id: int) -> None:

@@ -41,12 +41,12 @@ async def create_key(platform: Platform, asking: Identity, body: JsonObject) -> 
     if role == Role.OWNER and asking.role is not Role.OWNER:
         raise Forbidden("Only an owner's key can make another owner's key.")
     secret, now = keys.new_key(), platform.now()
-    made = await platform.database.write(
+    stored = await platform.database.write(
         lambda connection: keys.add_key(
             connection, org_id=asking.org_id, name=str(name), role=Role(str(role)), key=secret, now=now
         )
     )
-    return NewApiKey(key=made, api_key=secret)
+    return NewApiKey(key=stored, api_key=secret)
 
 
 async def revoke_key(platform: Platform, asking: Identity, key_id: int) -> None:

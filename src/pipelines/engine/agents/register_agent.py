@@ -186,8 +186,8 @@ async def _check_agent(
         problems += refused.problems
     checked = None
     try:
-        asked = body if changed is None else changed
-        if body.get("mode") == "code" and asked.keys() & {CODE, "entrypoint", "mode"}:
+        definition = body if changed is None else changed
+        if body.get("mode") == "code" and definition.keys() & {CODE, "entrypoint", "mode"}:
             checked = await _check_code(platform, org_id, body, stored, is_sound=not problems)
         if read is not None:
             problems += upload_code.requirements_problems(read.definition.requirements, checked)
@@ -224,8 +224,8 @@ async def _store_code(platform: Platform, checked: CheckedCode | None) -> CodeRe
 def _merge(before: Agent, body: JsonObject) -> JsonObject:
     """An agent that leaves code mode leaves behind what only code has."""
     is_left = before.definition.is_code and body.get("mode", "code") != "code"
-    left = (CODE, *CODE_FIELDS) if is_left else ()
-    kept = {name: value for name, value in before.definition.as_stored().items() if name not in left}
+    kept_fields = (CODE, *CODE_FIELDS) if is_left else ()
+    kept = {name: value for name, value in before.definition.as_stored().items() if name not in kept_fields}
     return {"status": before.status, **kept, **body}
 
 

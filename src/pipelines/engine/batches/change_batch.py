@@ -195,17 +195,17 @@ def _store_more(
 
 def _add_retries(connection: Connection, *, org_id: int, batch_id: int, run_ids: list[int], now: str) -> bool:
     """A new attempt at what each run was asked; the old one stays as it ended."""
-    taken = batches.take_for_retry(connection, batch_id=batch_id, run_ids=run_ids)
-    if taken is None:
+    retried = batches.take_for_retry(connection, batch_id=batch_id, run_ids=run_ids)
+    if retried is None:
         return False
-    ids = sorted({run.task_id for run in taken})
+    ids = sorted({run.task_id for run in retried})
     found = datasets.tasks_to_run_by_id(connection, org_id=org_id, task_ids=ids)
     tasks = {task.id: task for task in found}
     again = [
         _pending_run(
             tasks[run.task_id], (run.agent_id, run.agent_version), run.repeat_number, run.fault_seed, now
         )
-        for run in taken
+        for run in retried
     ]
     runs.add_pending_runs(connection, batch_id, again)
     return True

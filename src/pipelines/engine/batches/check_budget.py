@@ -27,8 +27,8 @@ async def check_budget(
     platform: Platform, org_id: int, budget: Budget, agent: Agent, dataset_id: int | None, *, what: str
 ) -> None:
     named = await models_named_for(platform, agent, dataset_id)
-    asked = {platform.models.model_for(purpose, named) for purpose in PURPOSES_IN_RUNS} - {None}
-    await refuse_unpriced(platform, org_id, budget, sorted(map(str, asked)), what=what)
+    named_models = {platform.models.model_for(purpose, named) for purpose in PURPOSES_IN_RUNS} - {None}
+    await refuse_unpriced(platform, org_id, budget, sorted(map(str, named_models)), what=what)
 
 
 async def raise_budget(platform: Platform, batch: Batch, body: JsonObject) -> None:
@@ -43,10 +43,10 @@ def read_raised_budget(body: JsonObject, before: Budget, tokens: int, nanousd: i
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
     fields.refuse_unknown(FIELDS)
-    asked = read_budget(fields)
+    raised = read_budget(fields)
     budget = Budget(
-        max_nanousd=asked.max_nanousd if "max_cost_usd" in body else before.max_nanousd,
-        max_tokens=asked.max_tokens if "max_model_tokens" in body else before.max_tokens,
+        max_nanousd=raised.max_nanousd if "max_cost_usd" in body else before.max_nanousd,
+        max_tokens=raised.max_tokens if "max_model_tokens" in body else before.max_tokens,
     )
     spent = Spent(tokens, nanousd, budget.max_tokens, budget.max_nanousd)
     if spent.is_used_up and not problems:

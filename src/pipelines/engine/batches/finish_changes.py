@@ -51,8 +51,8 @@ async def remove_loose_texts(database: Database, before: str) -> None:
         some = loose[start : start + SLICE_ROWS]
         kept = await database.read(partial(texts.texts_in_use, hashes=some))
         await database.write_part(partial(texts.keep_texts, hashes=sorted(kept)))
-        left = [name for name in some if name not in kept]
-        await database.write_part(partial(texts.remove_texts, hashes=left, before=before))
+        unused = [name for name in some if name not in kept]
+        await database.write_part(partial(texts.remove_texts, hashes=unused, before=before))
 
 
 def _ago(platform: Platform, seconds: float) -> str:

@@ -59,8 +59,8 @@ async def import_runs(platform: Platform, org_id: int, data: Input) -> JsonObjec
     batch_id, run_ids = await store_recorded(platform, new)
     await judge_stored(platform, batch_id, run_ids)
     found = await platform.database.read(partial(_run_summaries, run_ids=run_ids))
-    told: JsonObject = {"batch_id": batch_id, "dataset_id": dataset_id, "recognised": head.told}
-    return told | {"runs": found}
+    report: JsonObject = {"batch_id": batch_id, "dataset_id": dataset_id, "recognised": head.told}
+    return report | {"runs": found}
 
 
 async def judge_stored(platform: Platform, batch_id: int, run_ids: Iterable[int]) -> None:
@@ -85,9 +85,9 @@ async def judge_stored(platform: Platform, batch_id: int, run_ids: Iterable[int]
 
 async def judge_unjudged(platform: Platform) -> None:
     """At a start: runs that were stored, and whose server went down before it had judged them."""
-    left = await platform.database.read(recorded_runs.unjudged_runs)
-    for batch_id in dict.fromkeys(batch_id for batch_id, _ in left):
-        await judge_stored(platform, batch_id, [run_id for of, run_id in left if of == batch_id])
+    remaining = await platform.database.read(recorded_runs.unjudged_runs)
+    for batch_id in dict.fromkeys(batch_id for batch_id, _ in remaining):
+        await judge_stored(platform, batch_id, [run_id for of, run_id in remaining if of == batch_id])
 
 
 def _ending(run: Run) -> Ending:
@@ -170,9 +170,9 @@ async def _check_tasks(
     platform: Platform, org_id: int, head: ImportHead, rows: LargeRows, problems: list[Problem]
 ) -> Sequence[Seed | SeedText]:
     """The tasks that come with an import; what is wrong with them is told with the rest."""
-    around = await agent_context(platform, org_id, head.agent_id) if head.agent_id is not None else None
+    context = await agent_context(platform, org_id, head.agent_id) if head.agent_id is not None else None
     try:
-        checked = await check_rows(platform, org_id, rows, around or AgentContext(), [])
+        checked = await check_rows(platform, org_id, rows, context or AgentContext(), [])
     except Refused as refused:
         problems += [replace(each, path=f"/tasks, {each.path}") for each in refused.problems]
         return ()

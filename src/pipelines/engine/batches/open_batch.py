@@ -66,36 +66,37 @@ class _BatchRequest:
 
 async def open_batch(platform: Platform, runner: BatchRunner, org_id: int, body: JsonObject) -> Batch:
     """Store one pending run per task and repeat, then queue them. Nothing is sent before all are stored."""
-    asked = _read_request(body)
-    agent = await find_agent(platform, org_id, asked.agent_id)
+    request = _read_request(body)
+    agent = await find_agent(platform, org_id, request.agent_id)
     if agent.status == "draft":
         raise AgentIsDraft
     if agent.definition.is_code:
         await platform.code_mode.opened()  # refused here rather than once per run
-    if asked.passthrough.mode != REPLAY:  # then the endpoint as it was recorded is what counts
+    if request.passthrough.mode != REPLAY:  # then the endpoint as it was recorded is what counts
         await refuse_drift(platform, agent)
-    tasks = await _load_tasks(platform, org_id, asked)
-    _check_tasks(tasks, asked, most=platform.limits.batch_runs, is_code=agent.definition.is_code)
+    tasks = await _load_tasks(platform, org_id, request)
+    _check_tasks(tasks, request, most=platform.limits.batch_runs, is_code=agent.definition.is_code)
     if any(task.needs_model for task in tasks):
-        platform.models.needed(Purpose.USER, await models_named_for(platform, agent, asked.dataset_id))
-    await check_rules(platform, agent, tasks, of_dataset=asked.dataset_id is not None)
-    await refuse_without_model(platform, agent, asked.dataset_id or tasks[0].dataset_id)
-    await check_cassette(platform, org_id, asked.passthrough, "the batch")
-    await check_budget(platform, org_id, asked.budget, agent, asked.dataset_id, what="the batch")
+        platform.models.needed(Purpose.USER, await models_named_for(platform, agent, request.dataset_id))
+    await check_rules(platform, agent, tasks, of_dataset=request.dataset_id is not None)
+    await refuse_without_model(platform, agent, request.dataset_id or tasks[0].dataset_id)
+    await check_cassette(platform, org_id, request.passthrough, "the batch")
+    await check_budget(platform, org_id, request.budget, agent, request.dataset_id, what="the batch")
     new = NewBatch(
         org_id=org_id,
         agent=agent,
-        dataset_id=asked.dataset_id,
+        dataset_id=request.dataset_id,
         tasks=tasks,
-        planned_runs=every_repeat(len(tasks), asked.repeats),
-        repeats=asked.repeats,
-        concurrency=min(asked.concurrency, agent.definition.max_concurrency),
-        fault_seed=asked.fault_seed,
-        passthrough=asked.passthrough,
-        budget=asked.budget,
-        honesty=asked.honesty or await honesty_of(platform, agent, asked.dataset_id or tasks[0].dataset_id),
+        planned_runs=every_repeat(len(tasks), request.repeats),
+        repeats=request.repeats,
+        concurrency=min(request.concurrency, agent.definition.max_concurrency),
+        fault_seed=request.fault_seed,
+        passthrough=request.passthrough,
+        budget=request.budget,
+        honesty=request.honesty
+        or await honesty_of(platform, agent, request.dataset_id or tasks[0].dataset_id),
     )
-    await prepare_cassette(platform, org_id, asked.passthrough)
+    await prepare_cassette(platform, org_id, request.passthrough)
     batch = await find_batch(platform, org_id, await store_batch(platform, new))
     await runner.enqueue(batch)
     return batch
@@ -112,8 +113,8 @@ async def read_batch(platform: Platform, org_id: int, batch_id: int) -> JsonObje
             batch_outcomes.unverified_of_batch(connection, batch.id),
         )
     )
-    told: JsonObject = {"pending_reasons": {**reasons}, "unverified": unverified}
-    return batch.as_json() | {"counts": counts, "summary": summary_of(outcomes, batch.repeats) | told}
+    body: JsonObject = {"pending_reasons": {**reasons}, "unverified": unverified}
+    return batch.as_json() | {"counts": counts, "summary": summary_of(outcomes, batch.repeats) | body}
 
 
 async def cancel_batch(platform: Platform, runner: BatchRunner, org_id: int, batch_id: int) -> Batch:
@@ -151,16 +152,16 @@ async def _load_tasks(platform: Platform, org_id: int, asked: _BatchRequest) -> 
     if asked.dataset_id is not None:
         return await _tasks_of_dataset(platform, org_id, asked.dataset_id)
     found: dict[int, TaskToRun] = {}
-    wanted = asked.task_ids or ()
-    for start in range(0, len(wanted), SLICE_ROWS):
+    task_ids = asked.task_ids or ()
+    for start in range(0, len(task_ids), SLICE_ROWS):
         some = await platform.database.read(
-            partial(datasets.tasks_to_run_by_id, org_id=org_id, task_ids=wanted[start : start + SLICE_ROWS])
+            partial(datasets.tasks_to_run_by_id, org_id=org_id, task_ids=task_ids[start : start + SLICE_ROWS])
         )
         found |= {task.id: task for task in some}
-    for task_id in wanted:
+    for task_id in task_ids:
         if task_id not in found:
             raise NotFound(f"There is no task {task_id}.")
-    return [found[task_id] for task_id in wanted]
+    return [found[task_id] for task_id in task_ids]
 
 
 async def _tasks_of_dataset(platform: Platform, org_id: int, dataset_id: int) -> list[TaskToRun]:

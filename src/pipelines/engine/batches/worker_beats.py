@@ -86,8 +86,8 @@ class WorkerBeats:
         while True:
             await asyncio.sleep(self._beat_s)
             try:
-                for gone in await self._beat():
-                    await self._take_over_worker(gone)
+                for lost_node in await self._beat():
+                    await self._take_over_worker(lost_node)
             except Exception:  # whatever it was, a heart that stops for it would be worse
                 log.exception("worker %s missed a beat", self._worker)
 
@@ -111,9 +111,9 @@ class WorkerBeats:
             await self._on_declared_gone()
             await self._enlist()
             return []
-        heard = self._steady()
-        was_well = heard - self._last_heard < LATE_BEATS * self._beat_s
-        self._last_heard = heard
+        now = self._steady()
+        was_well = now - self._last_heard < LATE_BEATS * self._beat_s
+        self._last_heard = now
         return self._watch.look(signs, was_well=was_well)
 
     async def _take_over_worker(self, gone: GoneWorker) -> None:

@@ -126,9 +126,9 @@ class LiveHops:
 
         def read(connection: Connection) -> tuple[ToolEndpoint | None, tuple[str, ...]]:
             found = endpoint_by_id(connection, org_id, endpoint_id)
-            wanted = _credential_names(found) if found is not None else set()
-            credentials = credentials_by_name(connection, org_id) if wanted else {}
-            named = sorted(wanted & credentials.keys())
+            names = _credential_names(found) if found is not None else set()
+            credentials = credentials_by_name(connection, org_id) if names else {}
+            named = sorted(names & credentials.keys())
             return found, tuple(f"{name} {credentials[name].updated_at}" for name in named)
 
         stored, credentials_set = await self._platform.database.read(read)

@@ -25,13 +25,13 @@ async def record_trace_event(
     """Store the event and say where it stands: `{accepted, sequence, event_type}`."""
     payload = _payload(live, event_type, body, actor_id, steady)
     arrived = max(now, live.last_occurred_at)
-    told = event_time(payload)
+    event_at = event_time(payload)
     row = TraceRow(
         run_id=live.id,
         sequence=live.sequence + 1,
         kind=event_type,
         actor_id=actor_id,
-        occurred_at=timestamp(told) if told is not None else arrived,
+        occurred_at=timestamp(event_at) if event_at is not None else arrived,
         payload=dumps(payload).decode(),
     )
     live.fold(row)

@@ -160,9 +160,9 @@ class CodeEndpoint:
             schema = self._schemas[tool.fingerprint] = CompiledSchema(tool.input_schema)
         if not schema.accepts(arguments):
             problems = schema.problems(arguments)
-            told = "; ".join(problem.said() for problem in problems[:3])[:LONGEST_MESSAGE]
+            complaints = "; ".join(problem.said() for problem in problems[:3])[:LONGEST_MESSAGE]
             raise LiveCallFailed(
-                f"{tool.name} was not called: the arguments do not fit its input schema: {told}"
+                f"{tool.name} was not called: the arguments do not fit its input schema: {complaints}"
             )
 
     async def _get_ready(self) -> _ReadyCode:
@@ -194,8 +194,10 @@ class CodeEndpoint:
         except CannotPrepare as error:
             raise LiveCallFailed(f"the requirements cannot be installed: {error}") from None
         except Refused as refused:
-            told = "; ".join(problem.said() for problem in refused.problems[:3])
-            raise LiveCallFailed(f"the endpoint's config cannot be used: {told}"[:LONGEST_MESSAGE]) from None
+            complaints = "; ".join(problem.said() for problem in refused.problems[:3])
+            raise LiveCallFailed(
+                f"the endpoint's config cannot be used: {complaints}"[:LONGEST_MESSAGE]
+            ) from None
         proxy = EgressProxy(config.allow_hosts, self._backend)
         program = Program(
             org_id=self._org_id,

@@ -49,14 +49,14 @@ class CodeFolders:
 
 def unpack(raw: bytes, place: Path) -> None:
     """Whole or not at all, also when several processes do it at once: the first one's folder stays."""
-    with new_folder(place.parent) as made:
+    with new_folder(place.parent) as folder:
         for path, parts in unpack_archive(raw):
-            target = made / path
+            target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
             with target.open("xb") as file:
                 file.writelines(parts)
-        readable_to_all(made)
+        readable_to_all(folder)
         with suppress(OSError):  # not empty: another was faster
-            made.rename(place)
+            folder.rename(place)
     if not place.is_dir():
         raise OSError(f"the code cannot be unpacked to {place}")

@@ -50,18 +50,18 @@ def look(task_input, *, proxy_url, run_token):
 @contextmanager
 def import_check(job: CodeJob) -> Iterator[CodeJob]:
     """The same job as a look. Blocking, but only links are made."""
-    with new_folder(job.source_dir.parent) as made:
-        copy = made / "agent"
+    with new_folder(job.source_dir.parent) as folder:
+        copy = folder / "agent"
         shutil.copytree(job.source_dir, copy, copy_function=os.link)
         check = f"odyssey_check_{secrets.token_hex(8)}.py"  # no file of theirs, to which it would be linked
         (copy / check).write_text(_CHECK)
-        readable_to_all(made)
-        asked = {"file": job.entrypoint.file, "function": job.entrypoint.function}
+        readable_to_all(folder)
+        request = {"file": job.entrypoint.file, "function": job.entrypoint.function}
         yield replace(
             job,
             source_dir=copy,
             entrypoint=Entrypoint(check, "look"),
-            task_input={**asked},
+            task_input={**request},
             expects_more=False,
             limits=replace(job.limits, wall_s=min(CHECK_S, job.limits.wall_s)),
         )

@@ -235,8 +235,10 @@ class CodeRunner:
         except CannotPrepare as error:
             raise CannotStart(f"the requirements cannot be installed: {error}") from None
         except Refused as refused:
-            told = "; ".join(f"{problem.path} {problem.message}".strip() for problem in refused.problems[:5])
-            raise CannotStart(f"the requirements cannot be installed: {told}") from None
+            complaints = "; ".join(
+                f"{problem.path} {problem.message}".strip() for problem in refused.problems[:5]
+            )
+            raise CannotStart(f"the requirements cannot be installed: {complaints}") from None
         return _ReadyAgent(
             pool=opened.pool,
             folder=folder,
@@ -358,8 +360,8 @@ def _read_outcome(
 def _with_warnings(outcome: Outcome, warnings: tuple[str, ...]) -> Outcome:
     if isinstance(outcome, DispatchFailed):
         return replace(outcome, warnings=warnings)
-    told = (*warnings, *outcome.reply.soft_warnings)
-    return replace(outcome, reply=replace(outcome.reply, soft_warnings=told))
+    all_warnings = (*warnings, *outcome.reply.soft_warnings)
+    return replace(outcome, reply=replace(outcome.reply, soft_warnings=all_warnings))
 
 
 def _code_failure(

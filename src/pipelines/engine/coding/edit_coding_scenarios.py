@@ -145,14 +145,14 @@ async def with_scenarios(
     refs = await asyncio.to_thread(_scenario_refs, seeds)
     if not refs:
         return seeds
-    wanted = sorted(set(refs.values()))
+    references = sorted(set(refs.values()))
     bodies: dict[str, str] = {}
-    for start in range(0, len(wanted), READ_AT_ONCE):
-        some = wanted[start : start + READ_AT_ONCE]
+    for start in range(0, len(references), READ_AT_ONCE):
+        some = references[start : start + READ_AT_ONCE]
         bodies |= await platform.database.read(partial(coding.bodies_of, org_id=org_id, refs=some))
-    gone = [ref for ref in wanted if ref not in bodies]
-    if gone:
-        raise Conflict(f"The coding scenario {gone[0]} was deleted meanwhile.")
+    missing = [ref for ref in references if ref not in bodies]
+    if missing:
+        raise Conflict(f"The coding scenario {missing[0]} was deleted meanwhile.")
     return _SeedsWithScenarios(seeds, refs, bodies)
 
 

@@ -75,15 +75,17 @@ def read_import(value: Json, *, allow_http: bool = False) -> Import:
     fields.require("reference", 'what solves it: {"patch": "…"} or {"command": "…", "files": {…}}')
     scenario = read_scenario(fields.get("scenario"), problems, path="/scenario", allow_http=allow_http)
     reference = as_object(fields.get("reference"), "/reference", problems, "`reference`") or {}
-    told = Fields(reference, "/reference", problems)
-    told.refuse_unknown(("patch", "command", "files"))
-    if told.has("patch") == told.has("command"):
-        told.refuse("patch", "a reference is either a `patch` or a `command`")
+    reference_fields = Fields(reference, "/reference", problems)
+    reference_fields.refuse_unknown(("patch", "command", "files"))
+    if reference_fields.has("patch") == reference_fields.has("command"):
+        reference_fields.refuse("patch", "a reference is either a `patch` or a `command`")
     read = Import(
         scenario=scenario or CodingScenario(name="", user_instruction=""),
-        patch=told.text("patch", longest=LONGEST_PATCH),
-        command=told.text("command", longest=LONGEST_COMMAND),
-        files=read_texts(told, "files", also_below=SOLUTION) if told.has("files") else {},
+        patch=reference_fields.text("patch", longest=LONGEST_PATCH),
+        command=reference_fields.text("command", longest=LONGEST_COMMAND),
+        files=read_texts(reference_fields, "files", also_below=SOLUTION)
+        if reference_fields.has("files")
+        else {},
         test_patch=fields.text("test_patch", longest=LONGEST_PATCH),
         replaces=read_flag(fields, "replace", default=False),
     )
@@ -99,12 +101,12 @@ async def prove(platform: Platform, org_id: int, asked: Import) -> Proof:
         if asked.test_patch is not None:
             files = await _test_files(platform, org_id, scenario, asked.test_patch)
             scenario = replace(scenario, test_files={**files, **scenario.test_files})
-        diff, said = await _reference(platform, org_id, scenario, asked)
+        diff, report = await _reference(platform, org_id, scenario, asked)
     except _ProofFailed as error:
         return Proof(scenario=scenario, reasons=(str(error),))
     reference = await grade(platform, org_id=org_id, scenario=scenario, diff=diff)
     unchanged = await grade(platform, org_id=org_id, scenario=scenario, diff=patch_of(""))
-    reasons = [*_reference_reasons(reference, said), *_unchanged_reasons(unchanged)]
+    reasons = [*_reference_reasons(reference, report), *_unchanged_reasons(unchanged)]
     return Proof(scenario=scenario, reasons=tuple(reasons), reference=reference, unchanged=unchanged)
 
 
@@ -112,8 +114,8 @@ def _reference_reasons(grading: Grading, said: str) -> list[str]:
     if grading.combined.passed:
         return []
     words = [_last_words(result.output) for result in grading.results if not result.passed]
-    told = f"The reference solution does not pass. {grading.combined.reason}{next(filter(None, words), '')}"
-    return [f"{told} {said}".strip()]
+    reason = f"The reference solution does not pass. {grading.combined.reason}{next(filter(None, words), '')}"
+    return [f"{reason} {said}".strip()]
 
 
 def _unchanged_reasons(grading: Grading) -> list[str]:
@@ -171,7 +173,7 @@ async def _reference(
         ran = await box.run(command, env=env, timeout_s=REFERENCE_S, output_bytes=MOST_OUTPUT)
         if ran.timed_out:
             raise _ProofFailed(f"The reference command did not finish in time.{_last_words(ran.output)}")
-        said = (
+        report = (
             f"The reference command ended with exit code {ran.code}.{_last_words(ran.output)}"
             if ran.code
             else ""
@@ -183,7 +185,7 @@ async def _reference(
         raise _ProofFailed(f"The changes of the reference cannot be read: {error}") from None
     if changes.truncated:
         raise _ProofFailed(f"The reference changes more than {most:,} bytes.")
-    return diff, said
+    return diff, report
 
 
 @asynccontextmanager
@@ -213,10 +215,10 @@ async def _opened(
 
 async def import_scenario(platform: Platform, org_id: int, body: Json) -> JsonObject:
     """Prove it and store it; what is not proved is told with the reasons, and not stored."""
-    asked = await asyncio.to_thread(partial(read_import, body, allow_http=platform.git.allow_http))
-    known = await _known(platform, org_id, asked)
-    await check_scenario(platform, asked.scenario.as_json())
-    proof = await prove(platform, org_id, asked)
+    request = await asyncio.to_thread(partial(read_import, body, allow_http=platform.git.allow_http))
+    known = await _known(platform, org_id, request)
+    await check_scenario(platform, request.scenario.as_json())
+    proof = await prove(platform, org_id, request)
     answer: JsonObject = {"name": proof.scenario.name, "refused": [*proof.reasons], "proof": proof.as_json()}
     if proof.reasons:
         return {"id": None, **answer}

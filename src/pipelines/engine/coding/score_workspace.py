@@ -199,7 +199,7 @@ class _Grader:
                 raise
             status = Status.NOT_APPLICABLE if error.is_ours else Status.FAIL
             return result_of(scorer, status, f"The scorer did not finish: {error}")
-        told = ScorerRun(
+        run = ScorerRun(
             code=ran.code,
             timed_out=ran.timed_out,
             output=ran.output,
@@ -216,10 +216,10 @@ class _Grader:
             left_processes_sign,
             changed_runner_sign,
         )
-        problems = [*(look(told) for look in looks), cut_off_problem(scorer, told)]
+        problems = [*(look(run) for look in looks), cut_off_problem(scorer, run)]
         if (problem := next(filter(None, problems), None)) is not None:
             self._signs.append(f"Scorer `{scorer.name}`: {problem}")
-        return score_run(scorer, told, reward)
+        return score_run(scorer, run, reward)
 
     async def _run_command(self, box: WorkspaceBox, scorer: Running, reward: str | None) -> CommandResult:
         env = self._ready.variables(self._scenario) | {"USER": "grader", "LOGNAME": "grader"}

@@ -99,14 +99,19 @@ def _drift(connection: Connection, org_id: int, tool: Tool) -> Iterator[JsonObje
     assert binding is not None, "a passthrough tool has a binding"
     endpoint = _find_endpoint(connection, org_id, binding)
     named = endpoint.name if endpoint is not None else binding.endpoint_name or binding.endpoint_id
-    told: JsonObject = {"tool": tool.name, "endpoint": named, "tool_name": binding.tool_name}
+    difference: JsonObject = {"tool": tool.name, "endpoint": named, "tool_name": binding.tool_name}
     if endpoint is None:
-        yield told | {"drift": GONE, "what": "is deleted", "differences": [], "change": BIND_ELSEWHERE_HINT}
+        yield difference | {
+            "drift": GONE,
+            "what": "is deleted",
+            "differences": [],
+            "change": BIND_ELSEWHERE_HINT,
+        }
         return
-    told["endpoint_id"] = endpoint.id
+    difference["endpoint_id"] = endpoint.id
     known = tool_endpoints.tools_by_name(connection, endpoint.id, [binding.tool_name]).get(binding.tool_name)
     if known is None or known.drift is not None:
-        yield told | _describe_drift(known, endpoint)
+        yield difference | _describe_drift(known, endpoint)
 
 
 def _describe_drift(known: StoredTool | None, endpoint: ToolEndpoint) -> JsonObject:
@@ -115,8 +120,12 @@ def _describe_drift(known: StoredTool | None, endpoint: ToolEndpoint) -> JsonObj
         return {"drift": GONE, "what": "is no longer there", "differences": [], "change": BIND_ELSEWHERE_HINT}
     command = f"pipelines endpoints discover {endpoint.name} --accept"
     change = f"Look at the differences, then accept them: `{command}`."
-    told: JsonObject = {"drift": known.drift, "what": "has changed since it was accepted", "change": change}
-    return told | {"differences": known.differences()}
+    description: JsonObject = {
+        "drift": known.drift,
+        "what": "has changed since it was accepted",
+        "change": change,
+    }
+    return description | {"differences": known.differences()}
 
 
 def _find_endpoint(connection: Connection, org_id: int, binding: PassthroughBinding) -> ToolEndpoint | None:

@@ -51,16 +51,16 @@ async def _call(
 ) -> EndpointReply:
     began = time.monotonic()
     try:
-        async with asyncio.timeout(LONGEST_HOP_S), open_once(platform, endpoint) as asked:
+        async with asyncio.timeout(LONGEST_HOP_S), open_once(platform, endpoint) as session:
             began = time.monotonic()
-            reply = await asked.live.call(tool, arguments)
+            reply = await session.live.call(tool, arguments)
     except TimeoutError:
         raise LiveCallFailed(f"No answer within {LONGEST_HOP_S:.0f} s.") from None
     except LiveCallFailed as failed:
         failed.details = {"latency_ms": _ms_since(began), "notes": [*failed.notes]}
         raise
     latency_ms = _ms_since(began)
-    response, notes = await aside(endpoint.org_id, _hide_secrets, asked.redaction, reply)
+    response, notes = await aside(endpoint.org_id, _hide_secrets, session.redaction, reply)
     return EndpointReply(
         tool_name=tool.name, latency_ms=latency_ms, status=reply.status, response=response, notes=notes
     )
@@ -68,9 +68,9 @@ async def _call(
 
 def _hide_secrets(redaction: Redaction, reply: LiveReply) -> list[Json]:
     """The response and the notes. A service may repeat what it was sent."""
-    shown = loads_own(redaction.json_bytes(dumps([reply.response, [*reply.notes]])))
-    assert isinstance(shown, list)
-    return shown
+    masked = loads_own(redaction.json_bytes(dumps([reply.response, [*reply.notes]])))
+    assert isinstance(masked, list)
+    return masked
 
 
 def _ms_since(began: float) -> float:

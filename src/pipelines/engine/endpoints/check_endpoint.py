@@ -32,8 +32,10 @@ async def check_endpoint(
         problems += await _org_problems(platform, org_id, definition, before)
         problems += _requirement_problems(definition, place)
         problems += await _address_problems(platform, definition, place) if not problems else []
-        told = {problem.path for problem in problems}
-        problems += [each for each in await _code_problems(definition, place) if each.path not in told]
+        reported_paths = {problem.path for problem in problems}
+        problems += [
+            each for each in await _code_problems(definition, place) if each.path not in reported_paths
+        ]
     if problems or definition is None:
         raise Refused(problems, WHAT)
     large = definition.split_config().large

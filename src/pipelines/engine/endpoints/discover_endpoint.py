@@ -84,9 +84,9 @@ async def _discover_or_store_error(platform: Platform, endpoint: ToolEndpoint) -
 async def _discover_tools(platform: Platform, endpoint: ToolEndpoint) -> Discovery:
     async with platform.probing.slot(SlotHolder(endpoint.org_id)):
         try:
-            async with asyncio.timeout(DISCOVERY_S), open_once(platform, endpoint) as asked:
-                found = await asked.live.discover()
-                found = await asyncio.to_thread(redact_discovery, found, asked.redaction)
+            async with asyncio.timeout(DISCOVERY_S), open_once(platform, endpoint) as session:
+                found = await session.live.discover()
+                found = await asyncio.to_thread(redact_discovery, found, session.redaction)
         except TimeoutError:
             raise LiveCallFailed(f"The tools were not found within {DISCOVERY_S:.0f} s.") from None
     if len(found.tools) > MOST_TOOLS:

@@ -31,21 +31,21 @@ async def find_cassette(platform: Platform, org_id: int, name: str) -> Cassette:
 async def calls_in_order(platform: Platform, cassette: Cassette) -> AsyncIterator[list[StoredCall]]:
     """Some at a time, as they were recorded; those that are added meanwhile are left out. Raises Conflict
     where it is replaced or deleted meanwhile."""
-    after_id, left = 0, cassette.calls
-    while left > 0:
+    after_id, remaining = 0, cassette.calls
+    while remaining > 0:
         some = await platform.database.read(
             partial(
                 cassettes.calls_of_cassette,
                 cassette_id=cassette.id,
                 after_id=after_id,
-                most=min(_READ_AT_ONCE, left),
+                most=min(_READ_AT_ONCE, remaining),
                 most_characters=_SLICE_BYTES,
             )
         )
         if not some:
             raise Conflict(f"Cassette {cassette.name} was replaced or deleted while it was read; try again.")
         yield some
-        after_id, left = some[-1].id, left - len(some)
+        after_id, remaining = some[-1].id, remaining - len(some)
 
 
 async def import_cassette(platform: Platform, org_id: int, name: str, lines: Input) -> Cassette:

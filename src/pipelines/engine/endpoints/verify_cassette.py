@@ -178,9 +178,9 @@ class _Verification:
 
     async def verify(self, calls: list[_CassetteCall]) -> None:
         """In the order of the recording, a few at a time."""
-        wanted = [(call, target) async for call, target in self._calls_to_ask(calls)]
-        for start in range(0, len(wanted), self._at_once):
-            some = wanted[start : start + self._at_once]
+        calls_to_ask = [(call, target) async for call, target in self._calls_to_ask(calls)]
+        for start in range(0, len(calls_to_ask), self._at_once):
+            some = calls_to_ask[start : start + self._at_once]
             if time.monotonic() >= self._until:
                 for call, _ in some:
                     self.report.skip(call.tool, f"past the {LONGEST_S:.0f} s of this verification")
@@ -212,7 +212,7 @@ class _Verification:
 
     async def _compare(self, call: RecordedCall, target: _Target) -> ChangedCall | FailedCall | None:
         """What is to be told of a call; None: it is answered as it was."""
-        asked = LiveCall(
+        live_call = LiveCall(
             org_id=self._org_id,
             run_id=0,
             endpoint_id=target.endpoint_id,
@@ -223,9 +223,9 @@ class _Verification:
         try:
             async with (
                 self._platform.probing.slot(SlotHolder(self._org_id)),
-                asyncio.timeout(asked.longest_s),
+                asyncio.timeout(live_call.longest_s),
             ):
-                reply = await self._ask(asked)
+                reply = await self._ask(live_call)
         except (AskFailed, TimeoutError) as error:
             if call.failure is not None and isinstance(error, LiveCallFailed):
                 return None

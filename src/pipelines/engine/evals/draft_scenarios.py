@@ -42,7 +42,7 @@ def read_draft_request(body: JsonObject) -> DraftRequest:
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
     fields.refuse_unknown(("device_id", "lookback_hours", "max_scenarios"))
-    wanted = DraftRequest(
+    request = DraftRequest(
         device_id=fields.text("device_id", longest=LONGEST_DEVICE_ID),
         lookback_hours=fields.whole_number(
             "lookback_hours", LOOKBACK_HOURS, least=1, most=MOST_LOOKBACK_HOURS
@@ -51,29 +51,29 @@ def read_draft_request(body: JsonObject) -> DraftRequest:
     )
     if problems:
         raise Refused(problems, "the request")
-    return wanted
+    return request
 
 
 async def draft_scenarios(
     platform: Platform, org_id: int, body: JsonObject, *, masks_ips: bool
 ) -> JsonObject:
     """The drafts of a look at recent telemetry, new and known, and what was looked at."""
-    wanted = read_draft_request(body)
-    window = _window(platform, org_id, wanted, masks_ips=masks_ips)
+    request = read_draft_request(body)
+    window = _window(platform, org_id, request, masks_ips=masks_ips)
     matched = await _count_matches(platform, window)
     with tempfile.TemporaryFile() as lines:
         read = await _write_lines(platform, window, lines)
         without = await platform.database.read(partial(drafts.decided_ids, org_id=org_id))
-        found, looked = await _find_drafts(platform, org_id, lines, wanted, without)
+        found, looked = await _find_drafts(platform, org_id, lines, request, without)
     kept = await _store_drafts(platform, org_id, found)
-    notes = _notes(wanted, matched, read)
+    notes = _notes(request, matched, read)
     return {
         "scenarios": kept["scenarios"],
         "created": kept["created"],
         "looked_at": {
-            "device_id": wanted.device_id,
+            "device_id": request.device_id,
             "device_id_matched": matched,
-            "lookback_hours": wanted.lookback_hours,
+            "lookback_hours": request.lookback_hours,
             **looked,
         },
         "notes": notes,
@@ -122,11 +122,11 @@ async def _find_drafts(
     arguments: JsonObject = {"max_scenarios": wanted.max_scenarios, "without": [*without]}
     job = Job("scenario_drafts", arguments, DRAFTING_S, LARGEST_RESULT)
     try:
-        *found, told = await platform.span_helpers.run(job, lines, owner=org_id)
+        *found, notes = await platform.span_helpers.run(job, lines, owner=org_id)
     except TookTooMuch as error:
         message = f"The telemetry could not be searched: {error}. Ask for fewer hours, or for one device."
         raise BodyTooLarge(message) from None
-    looked = loads_own(told)
+    looked = loads_own(notes)
     assert isinstance(looked, dict)
     return found, looked
 

@@ -68,10 +68,10 @@ async def ingest_spans(platform: Platform, org_id: int, telemetry: Telemetry, *,
     }
     job = Job("skill_spans", arguments, READING_S, 8 * MOST_INFLATED)
     try:
-        *parts, told = await platform.span_helpers.run(job, telemetry.data, owner=org_id)
+        *parts, notes = await platform.span_helpers.run(job, telemetry.data, owner=org_id)
     except TookTooMuch as error:
         raise BodyTooLarge(f"The telemetry was not read: {error}. Send fewer spans at once.") from None
-    account = loads_own(told)
+    account = loads_own(notes)
     if not isinstance(account, dict):
         raise BodyTooLarge(f"The telemetry is over {MOST_INFLATED // MEBIBYTE} MiB when it is unpacked.")
     added = 0

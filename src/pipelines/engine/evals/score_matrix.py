@@ -102,12 +102,12 @@ class MatrixReports:
 
     async def _parts(self, matrix: Matrix) -> tuple[str, AsyncIterator[str]]:
         if matrix.status == "running":
-            made = await self._report_of_running(matrix)
-            return made.key, _stream(made.parts)
+            stored = await self._report_of_running(matrix)
+            return stored.key, _stream(stored.parts)
         key = await self._platform.database.read(partial(_key_of, matrix=matrix))
         if matrix.report_key != key:
-            made = await self._store_once(matrix)
-            return made.key, _stream(made.parts)
+            stored = await self._store_once(matrix)
+            return stored.key, _stream(stored.parts)
         return key, self._read_stored(matrix.matrix_id, key)
 
     async def _read_stored(self, matrix_id: str, key: str) -> AsyncIterator[str]:
@@ -124,9 +124,9 @@ class MatrixReports:
         kept = self._cached.pop(matrix.matrix_id, None)
         if kept is None or kept.good_until < time.monotonic():
             began = time.monotonic()
-            made = await self._compute_once(matrix)
+            computed = await self._compute_once(matrix)
             took = time.monotonic() - began
-            kept = _CachedReport(made, time.monotonic() + max(LEAST_GOOD_S, GOOD_FOR_TIMES * took))
+            kept = _CachedReport(computed, time.monotonic() + max(LEAST_GOOD_S, GOOD_FOR_TIMES * took))
         self._cached[matrix.matrix_id] = kept
         while len(self._cached) > 1 and sum(each.size for each in self._cached.values()) > MOST_KEPT_BYTES:
             del self._cached[next(iter(self._cached))]
@@ -153,22 +153,24 @@ class MatrixReports:
     async def _compute_and_store(self, matrix: Matrix) -> _ComputedReport:
         """What its runs are worth first: whoever finds the report finds them scored."""
         key = await self._platform.database.read(partial(_key_of, matrix=matrix))
-        made = await self._compute_once(matrix)
-        if made.key != key:  # it was begun before the matrix ended
-            made = await self._compute_once(matrix)
+        computed = await self._compute_once(matrix)
+        if computed.key != key:  # it was begun before the matrix ended
+            computed = await self._compute_once(matrix)
         database, matrix_id = self._platform.database, matrix.matrix_id
-        for scores in made.scores:
+        for scores in computed.scores:
             scored: Any = loads_own(scores)
             for start in range(0, len(scored), SLICE_ROWS):
                 some = [ScoredRun(*each) for each in scored[start : start + SLICE_ROWS]]
                 await database.write_part(partial(eval_outcomes.set_scores, matrix_id=matrix_id, scored=some))
-        for number, body in enumerate(made.parts):
-            add = partial(evals.add_report_part, matrix_id=matrix_id, report_key=made.key)
+        for number, body in enumerate(computed.parts):
+            add = partial(evals.add_report_part, matrix_id=matrix_id, report_key=computed.key)
             await database.write_part(partial(add, number=number, body=body))
-        keep = partial(evals.keep_report, matrix_id=matrix_id, report_key=made.key, parts=len(made.parts))
+        keep = partial(
+            evals.keep_report, matrix_id=matrix_id, report_key=computed.key, parts=len(computed.parts)
+        )
         await database.write_part(keep)
         self._cached.pop(matrix_id, None)
-        return made
+        return computed
 
     # -- making
 

@@ -49,12 +49,12 @@ class MatrixViews:
 
     async def cell(self, org_id: int, matrix_id: str, scenario_id: str, variation: str | None) -> MatrixView:
         """One cell; `variation` None: the baseline of the row."""
-        asked: JsonObject = {"scenario_id": scenario_id, "variation": variation}
-        shown = await self._view(org_id, matrix_id, "heatmap_cell", asked)
-        if shown.body is None:
+        place: JsonObject = {"scenario_id": scenario_id, "variation": variation}
+        view = await self._view(org_id, matrix_id, "heatmap_cell", place)
+        if view.body is None:
             cell = variation or evals.BASELINE
             raise NotFound(f"Matrix {matrix_id} has no cell of {scenario_id} and {cell}.")
-        return shown
+        return view
 
     async def figures(self, matrix: Matrix) -> Any:
         """Match rates, shift and flags of its runs, in short; those of an ended matrix are kept."""
@@ -62,8 +62,8 @@ class MatrixViews:
         known = self._figures.get(place)
         if known is not None:
             return known
-        asked = SummaryFilters(matrix_id=matrix.matrix_id)
-        found = (await summarize_evals(self._platform, matrix.org_id, asked))["overall"]
+        filters = SummaryFilters(matrix_id=matrix.matrix_id)
+        found = (await summarize_evals(self._platform, matrix.org_id, filters))["overall"]
         if matrix.status != "running" and matrix.report_key is not None:
             self._figures[place] = found
             if len(self._figures) > MOST_KEPT_FIGURES:
@@ -119,5 +119,5 @@ class MatrixViews:
         self._cached[place] = drawn
         self._size += len(drawn)
         while self._size > MOST_KEPT_BYTES:
-            _, gone = self._cached.popitem(last=False)
-            self._size -= len(gone)
+            _, evicted = self._cached.popitem(last=False)
+            self._size -= len(evicted)

@@ -63,8 +63,8 @@ class OpenedMatrix(NamedTuple):
 
     def as_json(self) -> JsonObject:
         ids: list[Json] = list(self.run_ids)
-        shown: JsonObject = self.matrix.as_json() | {"runs": self.runs}
-        return shown | ({"run_ids": ids} if self.matrix.kind == "run" else {})
+        body: JsonObject = self.matrix.as_json() | {"runs": self.runs}
+        return body | ({"run_ids": ids} if self.matrix.kind == "run" else {})
 
 
 async def open_matrix(
@@ -135,11 +135,11 @@ async def check_matrix(
     platform: Platform, org_id: int, body: JsonObject, *, most_runs: int = MAX_MATRIX_RUNS
 ) -> CheckedMatrix:
     """What opening it would come to, with nothing stored and nothing sent; Refused as opening it would be."""
-    asked = read_matrix(body)
-    checked = await _check_request(platform, org_id, asked, most_runs)
-    plan = _plan(asked, checked, has_baselines=False)
-    concurrency = min(asked.concurrency, checked.agent.definition.max_concurrency)
-    return CheckedMatrix(asked, checked.agent, plan, concurrency)
+    request = read_matrix(body)
+    checked = await _check_request(platform, org_id, request, most_runs)
+    plan = _plan(request, checked, has_baselines=False)
+    concurrency = min(request.concurrency, checked.agent.definition.max_concurrency)
+    return CheckedMatrix(request, checked.agent, plan, concurrency)
 
 
 async def read_progress(platform: Platform, matrix: Matrix) -> JsonObject:
@@ -193,14 +193,14 @@ async def add_runs_to_cell(
         cell = variation or evals.BASELINE
         raise NotFound(f"Matrix {matrix_id} has no cell of {scenario_id} and {cell}.")
     ids = [task.task_id for task in tasks]
-    to_run, asked = await platform.database.read(
+    to_run, requested = await platform.database.read(
         lambda connection: (
             datasets.tasks_to_run_by_id(connection, org_id=org_id, task_ids=ids),
             eval_outcomes.last_repeats(connection, batch_id=matrix.batch_id, task_ids=ids),
         )
     )
     by_id = {task.id: task for task in to_run}
-    last = max(asked.values(), default=0)
+    last = max(requested.values(), default=0)
     places = [(by_id[ids[(last + at) % len(ids)]], last + at + 1) for at in range(runs)]
     agent = await find_agent(platform, org_id, matrix.agent_id, matrix.agent_version)
     await refuse_drift(platform, agent)
@@ -292,13 +292,13 @@ async def _choose_agent(
 def _different_agents(
     asked: MatrixRequest, found: Mapping[str, ListedScenario], ids: Sequence[int]
 ) -> Problem:
-    shown = []
+    agent_texts = []
     for agent_id in ids[:10]:
         first = next((id for id, listed in found.items() if listed.agent_id == agent_id), None)
-        shown.append(
+        agent_texts.append(
             f"agent {agent_id} ({first})" if first is not None else f"agent {agent_id} (the request)"
         )
-    message = f"its scenarios are of different agents: {', '.join(shown)}"
+    message = f"its scenarios are of different agents: {', '.join(agent_texts)}"
     path = "/scenario_id" if asked.is_run else "/scenario_ids"
     return Problem(path=path, message=message, hint="start one matrix for each agent")
 

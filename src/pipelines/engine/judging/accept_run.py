@@ -52,8 +52,8 @@ class AcceptedRun(NamedTuple):
     warnings: list[JsonObject]
 
     def as_json(self) -> JsonObject:
-        told: JsonObject = {"oracle_version": self.version, "warnings": [*self.warnings]}
-        return {"run_id": self.run.id, "task_id": self.run.task_id, **told, "run": self.run.as_json()}
+        body: JsonObject = {"oracle_version": self.version, "warnings": [*self.warnings]}
+        return {"run_id": self.run.id, "task_id": self.run.task_id, **body, "run": self.run.as_json()}
 
 
 async def propose_oracle(platform: Platform, org_id: int, run_id: int) -> Proposal:

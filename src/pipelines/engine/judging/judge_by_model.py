@@ -25,7 +25,7 @@ from pipelines.engine.model_calls.ask_models import Asker, CheckedAnswer
 from pipelines.engine.platform import Platform, later
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.runs import batches, model_judgements, runs
-from pipelines.storage.runs.model_judgements import Judgement, Wanted
+from pipelines.storage.runs.model_judgements import Judgement, PendingJudgement
 from pipelines.storage.runs.runs import Ending, Run
 from pipelines.wire.errors import BudgetExceeded, ModelFailed, ModelNotConfigured, StorageUnavailable
 
@@ -78,21 +78,21 @@ async def _ask_model(
     asker = Asker(org_id=run.org_id, run_id=run.id, batch_id=run.batch_id, named={Purpose.JUDGE: model})
     check = partial(problems_in, asked=question.asked)
     try:
-        asked = await platform.models.ask(asker, question.question, check=check)
+        exchange = await platform.models.ask(asker, question.question, check=check)
     except (ModelFailed, BudgetExceeded, ModelNotConfigured) as error:
         return _without_verdict(ending, open_run, model, _failure(error))
-    answers = read_answers(asked.data, question.asked.criteria)
+    answers = read_answers(exchange.data, question.asked.criteria)
     verdict = verdict_by_model(open_run.verdict, answers, expected_outcome=open_run.expected_outcome)
-    body = verdict.as_json() | open_run.about | {"model_judge": _model_json(asked, answers, open_run)}
+    body = verdict.as_json() | open_run.about | {"model_judge": _model_json(exchange, answers, open_run)}
     judgement = Judgement(
         model=model,
         prompt_version=PROMPT_VERSION,
         verdict=verdict.verdict.value,
         failure_mode=verdict.failure_mode.value if verdict.failure_mode is not None else None,
         body=body,
-        exchange_id=asked.exchange_id,
-        tokens=asked.tokens,
-        cost_nanousd=asked.cost_nanousd,
+        exchange_id=exchange.exchange_id,
+        tokens=exchange.tokens,
+        cost_nanousd=exchange.cost_nanousd,
     )
     given = replace(ending, verdict=verdict.verdict, failure_mode=verdict.failure_mode, judgement=body)
     return ModelReading(given, judgement)
@@ -159,12 +159,12 @@ async def run_judgement(platform: Platform, on_batch_end: OnBatchEnd, judgement_
     """Ask, and settle the run's verdict. Whatever happens, the promise ends: no batch waits for ever."""
     while True:
         try:
-            wanted = await platform.database.read(
+            judgement = await platform.database.read(
                 lambda connection: model_judgements.wanted_by_id(connection, judgement_id)
             )
-            if wanted is not None:
-                await _settle(platform, wanted)
-                await _finish(platform, on_batch_end, wanted.batch_id)
+            if judgement is not None:
+                await _settle(platform, judgement)
+                await _finish(platform, on_batch_end, judgement.batch_id)
             return
         except StorageUnavailable as error:
             log.warning("judgement %s waits for the database: %s", judgement_id, error)
@@ -184,7 +184,7 @@ async def claim_judgements(
     return found
 
 
-async def _settle(platform: Platform, wanted: Wanted) -> None:
+async def _settle(platform: Platform, wanted: PendingJudgement) -> None:
     model = wanted.model
 
     def read(connection: Connection) -> tuple[Run | None, bool]:
@@ -224,7 +224,9 @@ async def _settle(platform: Platform, wanted: Wanted) -> None:
     await _store(platform, wanted, read_now.ending, read_now.judgement or unneeded)
 
 
-async def _store(platform: Platform, wanted: Wanted, ending: Ending | None, judgement: Judgement) -> None:
+async def _store(
+    platform: Platform, wanted: PendingJudgement, ending: Ending | None, judgement: Judgement
+) -> None:
     now = platform.now()
 
     def store(connection: Connection) -> None:

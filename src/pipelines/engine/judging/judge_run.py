@@ -267,13 +267,13 @@ def _gather_evidence(
     rows: list[TraceRow],
     oracle: _Oracle,
 ) -> _GatheredEvidence:
-    asked = score_eval_run.asked_of(connection, run)
-    is_judged = asked is None or score_eval_run.is_judged(asked)
+    eval_request = score_eval_run.asked_of(connection, run)
+    is_judged = eval_request is None or score_eval_run.is_judged(eval_request)
     toolbox, world = platform.live_runs.tools_and_world(connection, run)
     tools, most_s = tuple(toolbox.tools.values()), platform.limits.judging_s
     if run.mode == RECORDED:  # nothing of ours answered it: what there is to know was said at its import
         strict = is_strict(connection, run, toolbox.config.honesty)
-        return _GatheredEvidence(ending, rows, tools, world, asked, oracle, most_s, is_strict=strict)
+        return _GatheredEvidence(ending, rows, tools, world, eval_request, oracle, most_s, is_strict=strict)
     warnings = topology_warnings(toolbox.config, map(_actor_step, rows))
     if is_judged and not any(row.kind == TOOL_CALL for row in rows) and toolbox.tools and responses:
         warnings.append(NO_CALLS)
@@ -282,9 +282,9 @@ def _gather_evidence(
     warnings += platform.live_runs.rate_limited.warnings(run.id)
     warnings += platform.live_runs.models.warnings(run.id)
     warnings += reply_warnings(rows)
-    told, unenforced = _load_unenforced(connection, platform, run)
+    warnings_read, unenforced = _load_unenforced(connection, platform, run)
     if run.mode != "manual":  # there it was said when the run was opened
-        warnings += told
+        warnings += warnings_read
     called = {row.tool_name for row in rows if row.kind == TOOL_CALL and row.tool_name is not None}
     warnings += _guess_warnings(connection, platform, run, called, _refusals(rows))
     grading = coding.grading_of_run(connection, run.id) if run.seed.coding_scenario is not None else None
@@ -293,7 +293,7 @@ def _gather_evidence(
         ending = replace(ending, soft_warnings=[*(ending.soft_warnings or []), *warnings])
     strict = is_strict(connection, run, toolbox.config.honesty)
     return _GatheredEvidence(
-        ending, rows, tools, world, asked, oracle, most_s, grading, unenforced, is_strict=strict
+        ending, rows, tools, world, eval_request, oracle, most_s, grading, unenforced, is_strict=strict
     )
 
 

@@ -27,16 +27,16 @@ async def read_calibration(platform: Platform, org_id: int) -> JsonObject:
 
 
 def calibration_of(connection: Connection, org_id: int, judge: Judge) -> JsonObject:
-    said = labelled_verdicts(connection, org_id, judge)
-    return calibration([Label(each.verdict, each.human_verdict or "") for each in said])
+    verdicts = labelled_verdicts(connection, org_id, judge)
+    return calibration([Label(each.verdict, each.human_verdict or "") for each in verdicts])
 
 
 def calibration_of_run(connection: Connection, org_id: int, judgement: Json) -> JsonObject | None:
     """Of the judge that a run's verdict is by; None where evidence decided it."""
-    told = judgement.get("model_judge") if isinstance(judgement, dict) else None
-    if not isinstance(told, dict) or "criteria" not in told:
+    judge_answer = judgement.get("model_judge") if isinstance(judgement, dict) else None
+    if not isinstance(judge_answer, dict) or "criteria" not in judge_answer:
         return None
-    judge = Judge(str(told["model"]), str(told["prompt_version"]))
+    judge = Judge(str(judge_answer["model"]), str(judge_answer["prompt_version"]))
     return _judge_json(judge) | calibration_of(connection, org_id, judge)
 
 
@@ -59,10 +59,10 @@ async def compare_judges(
             return known, []
         return known, [verdicts_in_batch(connection, batch.id, judge) for judge in chosen]
 
-    known, said = await platform.database.read(read)
-    if not said:
+    known, labelled = await platform.database.read(read)
+    if not labelled:
         raise Refused(list(_unknown_judges(known, first=first, second=second)), "the comparison")
-    one, other = ({each.run_id: JudgeOpinion(*each[:4]) for each in verdicts} for verdicts in said)
+    one, other = ({each.run_id: JudgeOpinion(*each[:4]) for each in verdicts} for verdicts in labelled)
     return {"batch_id": batch.id, "first": first, "second": second, **comparison(one, other)}
 
 

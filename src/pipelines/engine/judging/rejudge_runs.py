@@ -55,8 +55,8 @@ def read_rejudge(body: JsonObject, *, by_present_oracle: bool) -> RejudgeOptions
     if model is not None and model != NO_MODEL:
         read_model_name(model, "/model", problems)
     rubric = read_rubric(fields) if fields.has("rubric") else None
-    beside = fields.get("beside")
-    if beside is not None and not isinstance(beside, bool):
+    is_beside = fields.get("beside")
+    if is_beside is not None and not isinstance(is_beside, bool):
         fields.refuse("beside", "`beside` must be true or false")
     honesty = read_honesty(fields)
     if problems:
@@ -65,7 +65,7 @@ def read_rejudge(body: JsonObject, *, by_present_oracle: bool) -> RejudgeOptions
         by_present_oracle=by_present_oracle,
         model=model,
         rubric=rubric,
-        is_beside=beside is True,
+        is_beside=is_beside is True,
         honesty=honesty,
     )
 
@@ -102,14 +102,14 @@ async def _choose_model(platform: Platform, by: RejudgeOptions, run: Run) -> str
 
 
 def _store(connection: Connection, run: Run, read: ModelReading, by: RejudgeOptions, now: str) -> None:
-    said = read.judgement
-    is_taken = not by.is_beside and (said is None or said.verdict is not None)
+    judgement = read.judgement
+    is_taken = not by.is_beside and (judgement is None or judgement.verdict is not None)
     if is_taken:
         runs.set_verdict(connection, run_id=run.id, ending=read.ending, now=now)
-    if said is not None:
+    if judgement is not None:
         model_judgements.add_judgement(
             connection,
-            replace(said, is_taken=is_taken),
+            replace(judgement, is_taken=is_taken),
             org_id=run.org_id,
             run_id=run.id,
             batch_id=run.batch_id,
@@ -135,8 +135,8 @@ async def rejudge_batch(
     """The ended runs of a batch, judged anew; which verdicts changed, and of which a model gave none."""
     batch = await find_batch(platform, org_id, batch_id)
     every = await platform.database.read(lambda connection: batches.ended_runs(connection, batch_id=batch.id))
-    left = [run_id for run_id in every if run_id > (after_id or 0)]
-    ids = left[:limit]
+    remaining = [run_id for run_id in every if run_id > (after_id or 0)]
+    ids = remaining[:limit]
     waiting = asyncio.Semaphore(1 if by.model == NO_MODEL else AT_ONCE)
 
     async def one(run_id: int) -> JsonObject | None:
@@ -145,12 +145,12 @@ async def rejudge_batch(
 
     tasks = [asyncio.create_task(one(run_id)) for run_id in ids]
     try:
-        said = [told for told in await asyncio.gather(*tasks) if told is not None]
+        results = [result for result in await asyncio.gather(*tasks) if result is not None]
     finally:
         for task in tasks:  # after the first that breaks, none of the others goes on unseen
             task.cancel()
-    changes: list[Json] = [told for told in said if "to" in told]
-    failed: list[Json] = [told for told in said if "to" not in told]
+    changes: list[Json] = [result for result in results if "to" in result]
+    failed: list[Json] = [result for result in results if "to" not in result]
     report: JsonObject = {
         "batch_id": batch.id,
         "judged": len(ids),
@@ -158,8 +158,8 @@ async def rejudge_batch(
         "changes": changes,
         "failed": failed,
     }
-    messages = [str(told["message"]) for told in said if "to" not in told]
-    return RejudgedBatch(report, messages, ids[-1] if len(left) > len(ids) else None)
+    messages = [str(result["message"]) for result in results if "to" not in result]
+    return RejudgedBatch(report, messages, ids[-1] if len(remaining) > len(ids) else None)
 
 
 async def _rejudge_one(platform: Platform, org_id: int, run_id: int, by: RejudgeOptions) -> JsonObject | None:
@@ -182,7 +182,7 @@ async def _rejudge_one(platform: Platform, org_id: int, run_id: int, by: Rejudge
 async def read_verdicts(platform: Platform, caller: Caller, run_id: int) -> JsonObject:
     """The present verdict, those before it, every judgement of a model, and what people said."""
     run = await find_run(platform, caller.org_id, run_id)
-    earlier, review, said = await platform.database.read(
+    earlier, review, judgement_read = await platform.database.read(
         lambda connection: (
             runs.past_verdicts(connection, run_id),
             review_of_run(platform, connection, caller, run_id),
@@ -200,6 +200,6 @@ async def read_verdicts(platform: Platform, caller: Caller, run_id: int) -> Json
         },
         "human_verdict": run.human_verdict,
         "earlier": [*earlier],
-        "model_judgements": [judgement.as_json() for judgement in said],
+        "model_judgements": [judgement.as_json() for judgement in judgement_read],
         "review": review,
     }

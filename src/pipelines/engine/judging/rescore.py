@@ -46,15 +46,17 @@ async def rescore_run(
     """The run with the verdict that its change has now; gradings and verdicts before are kept."""
     run = await find_run(platform, org_id, run_id)
     scenario = scenario_of(run.seed)
-    left = await platform.database.read(partial(coding.workspace_of_run, run_id=run_id))
-    if scenario is None or left is None:
+    workspace = await platform.database.read(partial(coding.workspace_of_run, run_id=run_id))
+    if scenario is None or workspace is None:
         raise Conflict(f"Run {run_id} left no change in a workspace: there is nothing to score.")
     if run.status not in ENDED:
         raise Conflict(f"Run {run_id} has not ended yet ({run.status.value}).")
-    wanted = await _scenario_to_score(platform, org_id, run, scenario, scorers)
-    grading = await grade(platform, org_id=org_id, scenario=wanted, diff=left.diff, batch_id=run.batch_id)
-    grading = replace(grading, signs=(*left.signs, *grading.signs))
-    await store_grading(platform, run_id, wanted, grading)
+    to_score = await _scenario_to_score(platform, org_id, run, scenario, scorers)
+    grading = await grade(
+        platform, org_id=org_id, scenario=to_score, diff=workspace.diff, batch_id=run.batch_id
+    )
+    grading = replace(grading, signs=(*workspace.signs, *grading.signs))
+    await store_grading(platform, run_id, to_score, grading)
     # Scorers decide here; what they leave open is for people, not for a model.
     judged = await rejudge_run(platform, org_id, run_id, RejudgeOptions(model=NO_MODEL))
     await flag_signs(platform, judged)
@@ -96,8 +98,8 @@ async def rescore_batch(
     every = await platform.database.read(partial(coding.workspace_runs_of_batch, batch_id=batch.id))
     if not every:
         raise Conflict(f"No run of batch {batch_id} has left a change in a workspace.")
-    left = [run_id for run_id in every if run_id > (after_id or 0)]
-    ids = left[:limit]
+    remaining = [run_id for run_id in every if run_id > (after_id or 0)]
+    ids = remaining[:limit]
     changes: list[Json] = []
     for run_id in ids:
         before = await find_run(platform, org_id, run_id)
@@ -117,7 +119,7 @@ async def rescore_batch(
         "changed": len(changes),
         "changes": changes,
     }
-    return RescoredBatch(report, ids[-1] if len(left) > len(ids) else None)
+    return RescoredBatch(report, ids[-1] if len(remaining) > len(ids) else None)
 
 
 async def read_coding(platform: Platform, org_id: int, run_id: int) -> JsonObject:
@@ -127,15 +129,15 @@ async def read_coding(platform: Platform, org_id: int, run_id: int) -> JsonObjec
         raise Conflict(f"Run {run_id} is no run of a coding task.")
 
     def read(connection: Connection) -> tuple[coding.RunWorkspace | None, list[JsonObject]]:
-        left = coding.workspace_of_run(connection, run_id)
-        return left, coding.gradings_of_run(connection, run_id, most=MOST_GRADINGS)
+        workspace = coding.workspace_of_run(connection, run_id)
+        return workspace, coding.gradings_of_run(connection, run_id, most=MOST_GRADINGS)
 
-    left, gradings = await platform.database.read(read)
+    workspace, gradings = await platform.database.read(read)
     return {
         "run_id": run_id,
         "scenario": run.seed.coding_scenario,
-        "baseline": left.baseline if left is not None else None,
-        "diff": left.diff.as_json() if left is not None else None,
+        "baseline": workspace.baseline if workspace is not None else None,
+        "diff": workspace.diff.as_json() if workspace is not None else None,
         "grading": gradings[0]["grading"] if gradings else None,
         "scorers": gradings[0]["scorers"] if gradings else None,
         "earlier_gradings": [*gradings[1:]],

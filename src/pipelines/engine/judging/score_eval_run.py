@@ -123,12 +123,12 @@ def observed_in(
 
 def fingerprint_parts(agent_id: int, agent_version: int, metadata: Json, tools_hash: str) -> JsonObject:
     """What tells two states of an agent apart, as far as we are told."""
-    said = metadata if isinstance(metadata, dict) else {}
+    reported = metadata if isinstance(metadata, dict) else {}
     return {
         "agent_id": agent_id,
         "agent_version": agent_version,
-        "model": _short_text(said.get("model")),
-        "prompt_id": _short_text(said.get("system_prompt_id")),
+        "model": _short_text(reported.get("model")),
+        "prompt_id": _short_text(reported.get("system_prompt_id")),
         "tools_hash": tools_hash,
     }
 

@@ -33,23 +33,23 @@ def responses_of(run: Run) -> tuple[str, ...]:
         _, responses = turns_of(messages_from_stored(run.messages or ()))
         return (*responses[:-1], run.final_response)
     spoken: list[str] = []
-    said = ""
+    text = ""
     for message in messages_from_stored(run.messages or ()):
-        if message.role == "user" and said:
-            spoken.append(said)
-            said = ""
+        if message.role == "user" and text:
+            spoken.append(text)
+            text = ""
         elif message.role == "assistant":
-            said = message.text() or said
-    return (*spoken, run.final_response) if said or not spoken else tuple(spoken)
+            text = message.text() or text
+    return (*spoken, run.final_response) if text or not spoken else tuple(spoken)
 
 
 def user_turns_of(run: Run) -> tuple[str, ...]:
     """What the user said, the instruction first. Who played the user is no matter."""
     if _has_turns(run):
         messages = messages_from_stored(run.messages or ())
-        told = tuple(message.text() for message in messages if message.role == "user")
-        if told:
-            return told
+        turns = tuple(message.text() for message in messages if message.role == "user")
+        if turns:
+            return turns
     return (run.seed.user_instruction,)
 
 

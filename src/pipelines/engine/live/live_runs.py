@@ -296,10 +296,10 @@ class LiveRuns:
         if run.seed.behavior_instructions is None:
             return []
         simulator = self._shared.simulator(connection, run)
-        told: list[str] = []
+        texts: list[str] = []
         if not self._is_answered_by_model(connection, run):
-            told = [one.words if one.is_typed else f"behaviour {one.words}" for one in unenforced(simulator)]
-        return told + [f"behaviour {sentence} ({how})" for sentence, how in simulator.uniform.items()]
+            texts = [one.words if one.is_typed else f"behaviour {one.words}" for one in unenforced(simulator)]
+        return texts + [f"behaviour {sentence} ({how})" for sentence, how in simulator.uniform.items()]
 
     def unenforced_sentences(self, connection: Connection, run: Run) -> tuple[str, ...]:
         """The sentences themselves, for the judge. For reader threads."""
@@ -331,8 +331,8 @@ class LiveRuns:
         called = [name for name in called if name not in by_model]
         refused = [one for one in refused if one[0] not in by_model]
         guessed = guesses_of(simulator, called)
-        told = [f"{one.as_text()}; to confirm it, give {one.settled_by}" for one in guessed]
-        return [*told, *assumption_warnings(simulator, called), *refusal_warnings(simulator, refused)]
+        texts = [f"{one.as_text()}; to confirm it, give {one.settled_by}" for one in guessed]
+        return [*texts, *assumption_warnings(simulator, called), *refusal_warnings(simulator, refused)]
 
     def forget(self, run_ids: set[int]) -> None:
         self._ended -= run_ids
@@ -411,7 +411,7 @@ class _SharedParts:
         return left_to_model(simulator, toolbox.config.simulator)
 
     def open(self, connection: Connection, run: Run, token_hash: str, loaded_at: LoadedAt) -> LiveRun:
-        left = datetime.fromisoformat(run.expires_at) - loaded_at.shared
+        remaining = datetime.fromisoformat(run.expires_at) - loaded_at.shared
         toolbox, world = self.tools_and_world(connection, run)
         simulator = self.simulator(connection, run)
         ledger = Ledger(world)
@@ -445,7 +445,7 @@ class _SharedParts:
             ),
             seed=task,
             began=start_of(datetime.fromisoformat(run.simulated_now)),
-            ends_at=loaded_at.steady + left.total_seconds(),
+            ends_at=loaded_at.steady + remaining.total_seconds(),
             loaded_at=loaded_at,
             is_active=run.status is RunStatus.RUNNING,
             world_hash=run.world_hash,
@@ -494,9 +494,9 @@ class _SharedParts:
 
     def _keep_first(self, key: Hashable, make: Callable[[], T]) -> T:
         known = self._kept_part(key)
-        made = known if known is not None else make()
+        first = known if known is not None else make()
         with self._lock:
-            kept = self._kept.setdefault(key, made)
+            kept = self._kept.setdefault(key, first)
             self._kept.move_to_end(key)
             while len(self._kept) > MAX_SHARED:
                 self._kept.popitem(last=False)

@@ -19,15 +19,15 @@ class RateLimitedRuns:
 
     def warnings(self, run_id: int) -> list[str]:
         calls, events = self._refused.get(run_id, (0, 0))
-        told = []
+        texts = []
         if calls:
-            told.append(
+            texts.append(
                 f"{_pluralize(calls, 'tool call')} refused for the rate limit (429 rate_limited): the agent"
                 " may have waited, or given up; PIPELINES_PROXY_RATE_LIMIT sets the limit"
             )
         if events:
-            told.append(f"{_pluralize(events, 'trace event')} refused for the rate limit, and missing here")
-        return told
+            texts.append(f"{_pluralize(events, 'trace event')} refused for the rate limit, and missing here")
+        return texts
 
     def forget(self, run_id: int) -> None:
         self._refused.pop(run_id, None)

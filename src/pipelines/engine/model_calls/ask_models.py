@@ -279,9 +279,11 @@ class Models:
         # Agents write as much as they like into what a check looks through: not on the loop.
         found = await aside(asker.org_id, _problems, question, answer, check)
         text, tokens = answer.text, _sum(answer.input_tokens, answer.output_tokens)
-        said = "; ".join(each.said() for each in found)[:LONGEST_PROBLEM] or None
+        problem_text = "; ".join(each.said() for each in found)[:LONGEST_PROBLEM] or None
         if found or answer.data is None:
-            await self._end(exchange_id, new, _outcome(FAILED, text, started, None, said, answer=answer))
+            await self._end(
+                exchange_id, new, _outcome(FAILED, text, started, None, problem_text, answer=answer)
+            )
             return _UnusableAnswer(exchange_id, text, found, tokens, answer.cost_nanousd)
         ended = _outcome(ANSWERED, text, started, None, None, answer=answer)
         if not await self._end_and_keep(exchange_id, new, ended, keep_as):
@@ -302,18 +304,18 @@ class Models:
         self, exchange_id: int, new: NewExchange, started: float, answer: ModelAnswer
     ) -> NoReturn:
         """Of an answer so large the beginning is kept; asking for it again would cost as much again."""
-        failure, said = Failure.TOO_LARGE.value, f"its answer is over {LONGEST_ANSWER // 1024} KiB"
+        failure, reason = Failure.TOO_LARGE.value, f"its answer is over {LONGEST_ANSWER // 1024} KiB"
         text = answer.text[:LONGEST_ANSWER]
-        await self._end(exchange_id, new, _outcome(FAILED, text, started, failure, said, answer=answer))
+        await self._end(exchange_id, new, _outcome(FAILED, text, started, failure, reason, answer=answer))
         raise ModelFailed(
-            f"The model gave no answer: {said}.", reason=failure, details={"exchange_id": exchange_id}
+            f"The model gave no answer: {reason}.", reason=failure, details={"exchange_id": exchange_id}
         )
 
     async def _end_cut_off(self, exchange_id: int, new: NewExchange, started: float) -> None:
         """Nobody waits for the answer any more: it would be told as under way for ever. What it may have cost
         stays reserved."""
-        said = "the request was cancelled before the answer came"
-        ended = _outcome(FAILED, None, started, Failure.CUT_OFF.value, said)
+        reason = "the request was cancelled before the answer came"
+        ended = _outcome(FAILED, None, started, Failure.CUT_OFF.value, reason)
         try:
             await asyncio.shield(self._end(exchange_id, new, ended))
         except Exception:  # it was cancelled all the same; what a kill leaves looks so too
@@ -433,18 +435,18 @@ def _outcome(
     nothing: ModelCallFailed | None = None,
 ) -> Outcome:
     """A request that brought nothing may have been paid for; its tokens are not told apart."""
-    said = answer or nothing
+    reply = answer or nothing
     return Outcome(
         status=status,
         answer=text,
         failure=failure,
         problem=problem,
-        requests=said.requests if said is not None else 1,
+        requests=reply.requests if reply is not None else 1,
         input_tokens=answer.input_tokens if answer is not None else nothing.tokens if nothing else None,
         output_tokens=answer.output_tokens if answer is not None else None,
-        cost_nanousd=said.cost_nanousd if said is not None else None,
+        cost_nanousd=reply.cost_nanousd if reply is not None else None,
         latency_ms=round((time.monotonic() - started) * 1000),
-        perhaps_paid=said.perhaps_paid if said is not None else 0,
+        perhaps_paid=reply.perhaps_paid if reply is not None else 0,
     )
 
 

@@ -32,19 +32,19 @@ class ModelReplies:
         asker = Asker(org_id=whose.org_id, run_id=whose.run_id, batch_id=whose.batch_id, named=whose.named)
         try:
             async with asyncio.timeout(call.longest_s - MARGIN_S):
-                asked = await self._models.ask(asker, call.question, check=call.expected.problems)
+                exchange = await self._models.ask(asker, call.question, check=call.expected.problems)
         except ModelFailed as failed:
             return ModelFailure(failed.reason, failed.message, _problems(failed))
         except (BudgetExceeded, ModelNotConfigured) as refused:
             return ModelFailure(refused.code, refused.message)
         except TimeoutError:
             return ModelFailure("timeout", f"No answer came within {call.longest_s - MARGIN_S:g} s.")
-        return ModelReply(asked.data, asked.model, asked.exchange_id, asked.attempts)
+        return ModelReply(exchange.data, exchange.model, exchange.exchange_id, exchange.attempts)
 
 
 def _problems(failed: ModelFailed) -> tuple[Problem, ...]:
-    told = failed.details.get("problems", ()) if isinstance(failed.details, dict) else ()
+    problems = failed.details.get("problems", ()) if isinstance(failed.details, dict) else ()
     return tuple(
         Problem(path=each.get("path", ""), message=each.get("message", ""), hint=each.get("hint"))
-        for each in told[:MOST_PROBLEMS]
+        for each in problems[:MOST_PROBLEMS]
     )

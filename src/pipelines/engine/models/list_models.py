@@ -53,8 +53,8 @@ async def list_models(
         where = settings.get(purpose)
         if purpose in named:
             where = "agent" if named[purpose] == of_agent.get(purpose) else "dataset"
-        shown = await _describe_model(platform, org_id, model) if model is not None else _NONE
-        purposes.append({"purpose": purpose.value, "model": model, "named_by": where, **shown})
+        description = await _describe_model(platform, org_id, model) if model is not None else _NONE
+        purposes.append({"purpose": purpose.value, "model": model, "named_by": where, **description})
     return {"is_installed": find_spec("pydantic_ai") is not None, "purposes": purposes}
 
 
@@ -63,28 +63,28 @@ _NONE: JsonObject = {"is_priced": None, "key": None, "key_from": None, "problem"
 
 async def _describe_model(platform: Platform, org_id: int, model: str) -> JsonObject:
     name = read_model_name(model, "", [])
-    shown: JsonObject = {**_NONE, "key": name.key_variable if name is not None else None}
+    description: JsonObject = {**_NONE, "key": name.key_variable if name is not None else None}
     try:
-        shown["is_priced"] = await platform.models.is_priced(org_id, model)
-        shown["key_from"] = await platform.models.key_from(org_id, model)
+        description["is_priced"] = await platform.models.is_priced(org_id, model)
+        description["key_from"] = await platform.models.key_from(org_id, model)
     except ModelFailed as failed:
-        shown["problem"] = failed.message
-    return shown
+        description["problem"] = failed.message
+    return description
 
 
 async def try_model(platform: Platform, org_id: int, body: JsonObject) -> JsonObject:
     """One tiny question to the model of a purpose, or to one that is named; it costs what it costs."""
     purpose, model = _read_request(platform, body)
     named = {purpose: model} if model is not None else {}
-    asked = platform.models.needed(purpose, named)
+    model_name = platform.models.needed(purpose, named)
     number = secrets.randbelow(900) + 100
-    said = ModelMessage(role="user", content=f"The number is {number}. ({secrets.token_hex(4)})")
+    message = ModelMessage(role="user", content=f"The number is {number}. ({secrets.token_hex(4)})")
 
     def check(data: JsonObject) -> list[Problem]:
         right = data.get("number") == number
         return [] if right else [Problem(path="/number", message=f"must be {number}")]
 
-    question = replace(TEST_QUESTION, purpose=purpose, messages=(said,))
+    question = replace(TEST_QUESTION, purpose=purpose, messages=(message,))
     began = time.monotonic()
     try:
         async with platform.probing.slot(SlotHolder(org_id)):
@@ -92,9 +92,13 @@ async def try_model(platform: Platform, org_id: int, body: JsonObject) -> JsonOb
                 Asker(org_id=org_id, subject="test", named=named), question, check=check
             )
     except ModelFailed as failed:
-        told = _attempt_json(asked, began) | {"ok": False, "reason": failed.reason, "message": failed.message}
-        return told | {"exchange_id": (failed.details or {}).get("exchange_id")}
-    return _attempt_json(asked, began, answer) | {"ok": True, "reason": None, "message": None}
+        report = _attempt_json(model_name, began) | {
+            "ok": False,
+            "reason": failed.reason,
+            "message": failed.message,
+        }
+        return report | {"exchange_id": (failed.details or {}).get("exchange_id")}
+    return _attempt_json(model_name, began, answer) | {"ok": True, "reason": None, "message": None}
 
 
 def _attempt_json(model: str, began: float, answer: CheckedAnswer | None = None) -> JsonObject:

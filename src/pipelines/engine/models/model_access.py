@@ -128,8 +128,8 @@ async def open_upstreams(platform: Platform, org_id: int, names: Sequence[str]) 
     missing = [name for name in names if name not in listed]
     if missing:
         raise GatewayMissing(f"this server has no model gateway {quote_names(missing)}; {_LISTED_BY}")
-    wanted = [listed[name].key_credential for name in names]
-    values = await open_credentials(platform, org_id, [name for name in wanted if name is not None])
+    credentials = [listed[name].key_credential for name in names]
+    values = await open_credentials(platform, org_id, [name for name in credentials if name is not None])
     opened = {}
     for name in names:
         upstream = listed[name]
@@ -178,10 +178,10 @@ async def gateway_problems(
             message = f"the key of the model gateway `{name}` is the credential `{credential}`, not set yet"
             path = pointer(["model_gateways", names.index(name)])
             problems.append(Problem(path=path, message=message, hint="set it: POST /api/credentials"))
-    taken = {variable: name for name in known for variable in VARIABLES[listed[name].kind]}
+    used_variables = {variable: name for name in known for variable in VARIABLES[listed[name].kind]}
     for index, secret in enumerate(own_secrets):
-        if secret in taken:
-            message = f"the model gateway `{taken[secret]}` sets `{secret}` itself"
+        if secret in used_variables:
+            message = f"the model gateway `{used_variables[secret]}` sets `{secret}` itself"
             hint = "leave it out of `secrets`: the code needs no key of its own"
             problems.append(Problem(path=pointer(["secrets", index]), message=message, hint=hint))
     return problems

@@ -14,24 +14,26 @@ TOKENS, COST = ("total_input_tokens", "total_output_tokens"), "total_cost_usd"
 
 
 async def costs_of_run(platform: Platform, run: Run) -> JsonObject:
-    asked = await platform.database.read(lambda connection: model_exchanges.costs_of_run(connection, run.id))
+    exchanges = await platform.database.read(
+        lambda connection: model_exchanges.costs_of_run(connection, run.id)
+    )
     metadata = run.metadata if isinstance(run.metadata, dict) else {}
     cost = _number(metadata.get(COST))
     tokens = [count for name in TOKENS if (count := _number(metadata.get(name))) is not None]
     agent: JsonObject = {"cost_usd": cost, "tokens": sum(tokens) if tokens else None}
-    return _costs_json(agent, cost, asked)
+    return _costs_json(agent, cost, exchanges)
 
 
 async def costs_of_batch(platform: Platform, batch_id: int) -> JsonObject:
     """Of a very large batch the agent's part is that of its first runs: `runs` says of how many."""
-    told, asked = await platform.database.read(
+    agent_costs, exchanges = await platform.database.read(
         lambda connection: (
             batch_outcomes.cost_of_batch(connection, batch_id),
             model_exchanges.costs_of_batch(connection, batch_id),
         )
     )
-    cost = told.dollars if told.reported else None
-    return _costs_json({"cost_usd": cost, "runs": told.reported}, cost, asked)
+    cost = agent_costs.dollars if agent_costs.reported else None
+    return _costs_json({"cost_usd": cost, "runs": agent_costs.reported}, cost, exchanges)
 
 
 def _costs_json(agent: JsonObject, agent_usd: float | None, asked: Sequence[PurposeCost]) -> JsonObject:

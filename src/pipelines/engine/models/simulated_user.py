@@ -57,21 +57,23 @@ async def next_turn(models: Models, asker: Asker, run: Run, history: list[Messag
         return [fault.as_problem() for fault in found]
 
     try:
-        asked = await models.ask(asker, user_question(talk, unseen=run.seed_hash), check=check)
+        exchange = await models.ask(asker, user_question(talk, unseen=run.seed_hash), check=check)
     except ModelNotConfigured as missing:  # it was named when the run was asked for, and is no longer
         raise SimulatorFault(f"the simulated user has no model: {missing.message}", (missing.code,)) from None
     except ModelFailed as failed:
         kinds = tuple(dict.fromkeys(fault.kind.value for fault in found)) or (failed.reason,)
-        said = found[0].message if found else failed.message
-        raise SimulatorFault(f"the simulated user went wrong: {said}", kinds, failed.details) from None
-    words = UserWords.from_answer(asked.data)
+        message_text = found[0].message if found else failed.message
+        raise SimulatorFault(
+            f"the simulated user went wrong: {message_text}", kinds, failed.details
+        ) from None
+    words = UserWords.from_answer(exchange.data)
     is_ignored = is_stop_ignored(words, talk)
     return UserTurn(
         words=words,
         is_last=words.stop and not is_ignored,
         is_stop_ignored=is_ignored,
-        exchange_id=asked.exchange_id,
-        attempts=asked.attempts,
+        exchange_id=exchange.exchange_id,
+        attempts=exchange.attempts,
     )
 
 
@@ -88,5 +90,5 @@ def conversation_json(
 def _lines(history: list[Message]) -> tuple[Line, ...]:
     """What either side said in words; calls and thinking of the agent are nothing a user sees."""
     sides = {"user": USER, "assistant": SERVICE}
-    said = ((sides[message.role], message.text()) for message in history if message.role in sides)
-    return tuple(Line(by, text) for by, text in said if text.strip())
+    lines = ((sides[message.role], message.text()) for message in history if message.role in sides)
+    return tuple(Line(by, text) for by, text in lines if text.strip())

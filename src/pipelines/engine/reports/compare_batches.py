@@ -19,7 +19,7 @@ from pipelines.core.results.compare_batches import (
 from pipelines.engine.find import find_batch
 from pipelines.engine.platform import Platform
 from pipelines.engine.tasks.fill_task_keys import name_dataset
-from pipelines.storage.lists.summaries import asked_of_tasks
+from pipelines.storage.lists.summaries import instructions_of_tasks
 from pipelines.storage.runs import batches
 from pipelines.storage.runs.batches import Batch
 from pipelines.wire.records import Flat, Id, Named, Record, Without
@@ -95,9 +95,9 @@ async def _runs(platform: Platform, batch_id: int) -> list[JudgedRun]:
 
 async def _with_instructions(platform: Platform, pairs: list[TaskPair]) -> tuple[TaskPair, ...]:
     ids = [pair.newest.task_id for pair in pairs]
-    asked = await platform.database.read(partial(asked_of_tasks, task_ids=ids))
+    instructions = await platform.database.read(partial(instructions_of_tasks, task_ids=ids))
     return tuple(
-        replace(pair, user_instruction=asked[pair.newest.task_id].user_instruction) for pair in pairs
+        replace(pair, user_instruction=instructions[pair.newest.task_id].user_instruction) for pair in pairs
     )
 
 

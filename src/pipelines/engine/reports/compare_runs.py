@@ -15,7 +15,7 @@ from pipelines.engine.runs.read_steps import step_log
 from pipelines.storage.agents.agents import agent_by_id
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.paging import Filter
-from pipelines.storage.lists.summaries import AskedOfTask, asked_of_tasks, run_summaries
+from pipelines.storage.lists.summaries import AskedOfTask, instructions_of_tasks, run_summaries
 from pipelines.storage.runs.runs import Run
 from pipelines.storage.runs.trace_steps import COMPARED_CHARS, CallToCompare, calls_to_compare
 from pipelines.storage.tasks.datasets import world_by_hash
@@ -91,7 +91,7 @@ def _side(connection: Connection, org_id: int, run_id: int) -> Side:
     return Side(
         run,
         agent.definition.name if agent is not None else None,
-        asked_of_tasks(connection, [run.task_id])[run.task_id],
+        instructions_of_tasks(connection, [run.task_id])[run.task_id],
         {call.sequence: call for call in calls[:MOST_CALLS]},
         len(calls) > MOST_CALLS,
     )
@@ -161,8 +161,8 @@ def _flags(start: Ledger, left: Ledger, right: Ledger) -> Iterator[WorldDifferen
 
 def _difference(name: tuple[str, str], field: str | None, *values: object) -> WorldDifference:
     has = tuple(value is not ABSENT for value in values)
-    shown = tuple(None if value is ABSENT else value for value in values)
-    return WorldDifference(*name, field, shown, has, _are_equal(values[1], values[2]))  # type: ignore[arg-type]
+    sides = tuple(None if value is ABSENT else value for value in values)
+    return WorldDifference(*name, field, sides, has, _are_equal(values[1], values[2]))  # type: ignore[arg-type]
 
 
 def _are_equal(one: object, other: object) -> bool:

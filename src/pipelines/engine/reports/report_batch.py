@@ -87,17 +87,17 @@ async def report_file(
     """One HTML file, in parts."""
     batch = await find_batch(platform, org_id, batch_id)
     agent = await _agent(platform, batch)
-    asked = _ReportRequest(platform=platform, org_id=org_id, batch=batch, most_bytes=max_mb * MEGABYTE)
+    request = _ReportRequest(platform=platform, org_id=org_id, batch=batch, most_bytes=max_mb * MEGABYTE)
     secrets = [*await known_values(platform, org_id), *_own_secrets(platform, agent)]
     job = Job(
         "batch_report",
-        {"secrets": [*secrets], "most_bytes": asked.most_bytes},
+        {"secrets": [*secrets], "most_bytes": request.most_bytes},
         WRITING_S,
-        asked.most_bytes + MEGABYTE,
+        request.most_bytes + MEGABYTE,
     )
     file: IO[bytes] = await asyncio.to_thread(tempfile.TemporaryFile)
     try:
-        async for text in _lines(asked, agent, reports):
+        async for text in _lines(request, agent, reports):
             await asyncio.to_thread(file.write, text)
         await asyncio.to_thread(file.flush)
         return await platform.upload_helpers.run(job, file, owner=org_id)
@@ -149,7 +149,7 @@ async def _lines(asked: _ReportRequest, agent: Agent | None, reports: MatrixRepo
 
 async def _head(asked: _ReportRequest, agent: Agent | None) -> JsonObject:
     batch = asked.batch
-    told = await read_batch(asked.platform, asked.org_id, batch.id)
+    batch_head = await read_batch(asked.platform, asked.org_id, batch.id)
     dataset = await asked.platform.database.read(
         lambda connection: (
             dataset_by_id(connection, org_id=asked.org_id, dataset_id=batch.dataset_id)
@@ -158,7 +158,7 @@ async def _head(asked: _ReportRequest, agent: Agent | None) -> JsonObject:
         )
     )
     return {
-        "batch": told,
+        "batch": batch_head,
         "agent": agent.definition.name if agent is not None else f"agent {batch.agent_id}",
         "dataset": dataset.name if dataset is not None else None,
         "decisions": await _decisions(asked),

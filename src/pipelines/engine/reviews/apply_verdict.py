@@ -25,8 +25,8 @@ def apply_verdict(connection: Connection, review: Review, winner: StoredVerdict,
             reason: JsonObject = {"reason": winner.verdict.value}
             return _add_mark(connection, review, winner, MarkKind.NEEDS_EDIT, reason, now)
         case Verdict.NEEDS_MORE_RUNS:
-            asked: JsonObject = {"matrix_id": review.matrix_id, "is_queued": False, **winner.asks}
-            return _add_mark(connection, review, winner, MarkKind.MORE_RUNS, asked, now)
+            request: JsonObject = {"matrix_id": review.matrix_id, "is_queued": False, **winner.asks}
+            return _add_mark(connection, review, winner, MarkKind.MORE_RUNS, request, now)
         case Verdict.ACCEPTABLE_SHIFT:
             for mark in _earlier_accepted(connection, review):
                 review_marks.withdraw_mark(connection, mark_id=mark.id, now=now)

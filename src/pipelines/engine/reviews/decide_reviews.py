@@ -152,8 +152,13 @@ def decide(
     )
     reviews.put_verdict(connection, org_id=caller.org_id, given=spoken)
     reviews.remove_claim(connection, review_id=review_id, reviewer=caller.reviewer)
-    said: JsonObject = {"verdict": given.verdict.value, "note": given.note, "labels": [*given.labels], **asks}
-    _add_event(connection, item.review, caller, "verdict", now, said)
+    decision: JsonObject = {
+        "verdict": given.verdict.value,
+        "note": given.note,
+        "labels": [*given.labels],
+        **asks,
+    }
+    _add_event(connection, item.review, caller, "verdict", now, decision)
     _settle(connection, item.review, [*(before | {caller.reviewer: spoken}).values()], now)
     return _current_item(platform, connection, caller, review_id)
 

@@ -29,8 +29,8 @@ class _VerdictRequest:
 async def decide_run(platform: Platform, caller: Caller, run_id: int, body: JsonObject) -> JsonObject:
     """The machine's verdict, the people's, and the item. Conflict where it was decided and `again` is not
     said: nobody overrules another by accident."""
-    asked = _read_request(body)
-    return await write_with_retry(platform, partial(_decide, platform, caller, run_id, asked))
+    request = _read_request(body)
+    return await write_with_retry(platform, partial(_decide, platform, caller, run_id, request))
 
 
 def review_of_run(

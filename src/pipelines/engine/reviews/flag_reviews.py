@@ -67,27 +67,29 @@ async def flag_matrix(platform: Platform, org_id: int, matrix_id: str, report_ke
     matrix = await database.read(partial(evals.matrix_by_id, org_id=org_id, matrix_id=matrix_id))
     if matrix is None:
         return
-    settings, asked = await database.read(
+    settings, marks = await database.read(
         lambda connection: (
             review_marks.settings_of_org(connection, org_id),
             review_marks.runs_asked_of_matrix(connection, matrix_id),
         )
     )
-    wanted = {_cell_of(mark): _request_reason(mark) for mark in asked}
-    flags = await flags_in_report(platform, matrix, report_key, wanted)
+    reasons = {_cell_of(mark): _request_reason(mark) for mark in marks}
+    flags = await flags_in_report(platform, matrix, report_key, reasons)
     for start in range(0, len(flags), FLAGS_A_WRITE):
         some = flags[start : start + FLAGS_A_WRITE]
         await database.write_part(partial(_store_flags, platform, matrix, some, settings))
     await _audit(platform, matrix, flags, settings)
-    await database.write(partial(_mark_flagged, matrix_id=matrix_id, report_key=report_key, answered=asked))
+    await database.write(partial(_mark_flagged, matrix_id=matrix_id, report_key=report_key, answered=marks))
 
 
 async def flags_in_report(
     platform: Platform, matrix: Matrix, report_key: str, wanted: Mapping[tuple[str, str], str]
 ) -> list[Flag]:
     """A report may be of 100,000 cells: it goes to a helper process part by part, and flags come back."""
-    asked: list[Json] = [[*place, why] for place, why in wanted.items()]
-    job = Job("report_flags", {"matrix_id": matrix.matrix_id, "wanted": asked}, READING_S, MOST_FLAGS_BYTES)
+    requests: list[Json] = [[*place, why] for place, why in wanted.items()]
+    job = Job(
+        "report_flags", {"matrix_id": matrix.matrix_id, "wanted": requests}, READING_S, MOST_FLAGS_BYTES
+    )
     file: IO[bytes] = await asyncio.to_thread(tempfile.TemporaryFile)
     try:
         number = 0

@@ -61,8 +61,8 @@ async def _flag_of_cell(platform: Platform, matrix: Matrix, opening: ReviewReque
     if matrix.report_key is None:
         raise Conflict(f"Matrix {matrix.matrix_id} has no report yet ({matrix.status}); wait for its end.")
     place = (opening.scenario_id or "", opening.variation or "")
-    wanted = {place: _reason_by_hand(caller, opening)}
-    for flag in await flags_in_report(platform, matrix, matrix.report_key, wanted):
+    reasons = {place: _reason_by_hand(caller, opening)}
+    for flag in await flags_in_report(platform, matrix, matrix.report_key, reasons):
         if (flag.scenario_id, flag.variation) == place:
             return flag
     raise NotFound(f"Matrix {matrix.matrix_id} has no cell of {place[0][:80]} and {place[1][:80]}.")

@@ -34,5 +34,5 @@ def _effect(connection: Connection, item: ReviewItem, caller: Caller, verdict: V
         effect = effect_of(review.kind, verdict, {}, "; ".join(each.said() for each in refused.problems))
     spoken = {each.reviewer: each.verdict for each in item.verdicts}
     is_blind = (review.is_blind or caller.wants_blind) and caller.reviewer not in spoken
-    others = [said for who, said in spoken.items() if who != caller.reviewer]
+    others = [verdicts for who, verdicts in spoken.items() if who != caller.reviewer]
     return effect, vote_effect(verdict, others, review.reviewers_wanted, is_blind=is_blind)

@@ -108,15 +108,15 @@ async def list_reviews(
 
     def read(connection: Connection) -> ListedPage:
         settings = review_marks.settings_of_org(connection, caller.org_id)
-        wanted = asked
+        filters = asked
         if claimed_by is not None:
             now = platform.database.time(connection, platform.now())
             held = reviews.claims_of_org(connection, org_id=caller.org_id, reviewer=claimed_by)
             ids = tuple(review_id for review_id, _ in platform.review_leases.live(held, now))
-            wanted = replace(asked, review_ids=ids)
+            filters = replace(asked, review_ids=ids)
         page = review_queue.queue_page(
             connection,
-            wanted,
+            filters,
             limit=limit,
             after=after,
             wanted=settings.reviewers_wanted,

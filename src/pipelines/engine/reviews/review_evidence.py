@@ -112,10 +112,10 @@ def _eval_run_evidence(connection: Connection, review: Review, run_id: int) -> J
     text_hash = run.get("text_hash")
     injected: JsonObject = {key: run.get(key) for key in ("variation", "intensity", "wording", "delivery")}
     injected |= {"text": text_of(connection, text_hash) if isinstance(text_hash, str) else None}
-    shown = _eval_run(connection, review, run_id)
-    machine: JsonObject = {key: shown.pop(key, None) for key in ("matched", "match_score", "shift")}
+    eval_run = _eval_run(connection, review, run_id)
+    machine: JsonObject = {key: eval_run.pop(key, None) for key in ("matched", "match_score", "shift")}
     machine["is_flagged"] = run.get("is_flagged")
-    return {"injected": [injected] if review.variation is not None else [], **shown, "machine": machine}
+    return {"injected": [injected] if review.variation is not None else [], **eval_run, "machine": machine}
 
 
 def _task_run_evidence(connection: Connection, review: Review, run_id: int) -> JsonObject:

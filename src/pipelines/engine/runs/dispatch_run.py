@@ -140,13 +140,13 @@ class Dispatcher:
             dataset_id=run.dataset_id,
         )
         models = self._platform.models
-        said = await next_turn(models, session.asker, run, session.history, seed.max_turns - turn)
-        session.user_turns.append(said.as_json(turn + 1))
-        if not said.is_last:
-            return said.words.message
-        session.ended_by, session.reason = "user", said.words.reason
-        if said.words.message:  # a farewell: part of what was said, and nobody answers it
-            session.history.append(Message(role="user", content=said.words.message))
+        message = await next_turn(models, session.asker, run, session.history, seed.max_turns - turn)
+        session.user_turns.append(message.as_json(turn + 1))
+        if not message.is_last:
+            return message.words.message
+        session.ended_by, session.reason = "user", message.words.reason
+        if message.words.message:  # a farewell: part of what was said, and nobody answers it
+            session.history.append(Message(role="user", content=message.words.message))
         return None
 
     async def _send(self, claimed: ClaimedRun, envelope: Envelope) -> Outcome:
@@ -235,11 +235,11 @@ class Dispatcher:
         messages: list[Json] = [message.as_json() for message in session.history]
         if failed is not None:
             sent = failed.reply  # read, but against the response contract: its author wants to see it
-            told = sent.messages_json() if sent is not None else None
+            messages_sent = sent.messages_json() if sent is not None else None
             return Ending(
                 status=RunStatus.FAILED,
                 final_response=sent.final_response if sent is not None else None,
-                messages=messages if session.is_conversation else told,
+                messages=messages if session.is_conversation else messages_sent,
                 metadata=add_to_metadata(run.id, sent.metadata if sent is not None else None),
                 error_class=failed.error_class.value,
                 error_json=failed.as_json(),

@@ -42,12 +42,12 @@ class OpenedRun:
 
 async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> OpenedRun:
     """A run whose tools answer at once: the caller plays the agent and finishes it."""
-    asked = _read_request(body)
-    agent_id, task_id = asked.agent_id, asked.task_id
+    request = _read_request(body)
+    agent_id, task_id = request.agent_id, request.task_id
     agent = await find_agent(platform, org_id, agent_id)
     if agent.status == "draft":
         raise AgentIsDraft
-    if asked.passthrough.mode != REPLAY:  # then the endpoint as it was recorded is what counts
+    if request.passthrough.mode != REPLAY:  # then the endpoint as it was recorded is what counts
         await refuse_drift(platform, agent)
     tasks = await platform.database.read(
         partial(datasets.tasks_to_run_by_id, org_id=org_id, task_ids=[task_id])
@@ -59,7 +59,7 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
         raise Refused([Problem(path=f"task {task_id}", message=message, hint=HTTP_HINT)], "the run")
     await check_rules(platform, agent, tasks, of_dataset=False)
     await refuse_without_model(platform, agent, tasks[0].dataset_id if tasks else None)
-    await check_cassette(platform, org_id, asked.passthrough, "the run")
+    await check_cassette(platform, org_id, request.passthrough, "the run")
     token, jti = secrets.token_urlsafe(32), secrets.token_hex(16)
     created, began = platform.now(), platform.live_runs.steady()
 
@@ -78,11 +78,11 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
             seed_hash=task.seed_hash,
             seed_text=task.seed_text,
             world_hash=task.world_hash,
-            simulated_now=asked.now or task.simulated_start() or created,
-            fault_seed=asked.fault_seed,
+            simulated_now=request.now or task.simulated_start() or created,
+            fault_seed=request.fault_seed,
             soft_warnings=[],
-            passthrough=asked.passthrough.mode,
-            cassette=asked.passthrough.cassette,
+            passthrough=request.passthrough.mode,
+            cassette=request.passthrough.cassette,
             created_at=created,
             started_at=created,
             expires_at=later(platform.database.time(connection, created), platform.manual_run_ttl_s),
@@ -91,11 +91,11 @@ async def open_manual_run(platform: Platform, org_id: int, body: JsonObject) -> 
 
     new = await platform.database.read(prepare)
     await platform.live_runs.make_ready(new)
-    told = await platform.database.read(
+    details = await platform.database.read(
         lambda connection: platform.live_runs.unenforced_warnings(connection, new)
     )
-    new = replace(new, soft_warnings=[*told])
-    await prepare_cassette(platform, org_id, asked.passthrough)
+    new = replace(new, soft_warnings=[*details])
+    await prepare_cassette(platform, org_id, request.passthrough)
     run_id = await platform.database.write(lambda connection: runs.add_run(connection, new))
     platform.live_runs.expect_end(run_id, began + platform.manual_run_ttl_s)
     return OpenedRun(run=await find_run(platform, org_id, run_id), token=token)
@@ -142,9 +142,9 @@ async def _end_run(platform: Platform, run: Run, ending: Ending) -> Run:
     if run.status is not RunStatus.RUNNING:
         raise RunNotActive(f"Run {run.id} has already ended ({run.status.value}).")
     await platform.live_runs.close(run.id)
-    said = (ending.final_response,) if ending.final_response is not None else ()
+    responses = (ending.final_response,) if ending.final_response is not None else ()
     try:
-        if not await judge_and_end(platform, run, ending, said):
+        if not await judge_and_end(platform, run, ending, responses):
             raise RunNotActive(f"Run {run.id} has already ended.")
     except BaseException:
         platform.live_runs.forget({run.id})  # whether it has ended is for the database to say

@@ -12,7 +12,7 @@ from pipelines.engine.reviews.read_reviews import Caller
 from pipelines.storage.agents.code import output_of_run
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.trace_rows import counts_of_run, trace_of_run, updates_of_run
-from pipelines.storage.lists.summaries import asked_of_tasks
+from pipelines.storage.lists.summaries import instructions_of_tasks
 from pipelines.storage.runs.runs import Run
 from pipelines.storage.tasks.datasets import whole_odyssey_seed, world_by_hash
 
@@ -20,15 +20,15 @@ from pipelines.storage.tasks.datasets import whole_odyssey_seed, world_by_hash
 async def read_run(platform: Platform, caller: Caller, run_id: int) -> JsonObject:
     """The run, the whole seed it was given, the counts of its calls, and what people made of it."""
     run = await find_run(platform, caller.org_id, run_id)
-    seed, counts, asked, review = await platform.database.read(
+    seed, counts, instructions, review = await platform.database.read(
         lambda connection: (
             whole_odyssey_seed(connection, run),
             counts_of_run(connection, run.id),
-            asked_of_tasks(connection, [run.task_id])[run.task_id],
+            instructions_of_tasks(connection, [run.task_id])[run.task_id],
             review_of_run(platform, connection, caller, run.id),
         )
     )
-    own = run.as_json() | asked.as_json()
+    own = run.as_json() | instructions.as_json()
     costs = await costs_of_run(platform, run)
     return own | {"odyssey_seed": seed, "counts": counts, "review": review, "costs": costs}
 

@@ -26,7 +26,7 @@ from pipelines.storage.agents.agents import agent_by_id
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.trace_rows import row_at
 from pipelines.storage.evals.evals import matrix_of_batch
-from pipelines.storage.lists.summaries import AskedOfTask, asked_of_tasks
+from pipelines.storage.lists.summaries import AskedOfTask, instructions_of_tasks
 from pipelines.storage.runs import runs
 from pipelines.storage.runs.model_exchanges import PurposeCost, costs_of_run
 from pipelines.storage.runs.runs import Run
@@ -115,12 +115,12 @@ class Timeline:
         tools = [step.tool_name or "" for step in self.steps if step.kind == TOOL_CALL]
         placed = (place_messages(self.messages, tools) or []) if self.has_placed else []
         is_reported = any(step.kind in _REPORTED_KINDS for step in self.steps)
-        asked = next((index for index, each in enumerate(self.messages) if each.role == "user"), None)
+        question = next((index for index, each in enumerate(self.messages) if each.role == "user"), None)
         last = len(self.messages) - 1
         return [
             (index, calls)
             for index, calls in placed
-            if index != asked
+            if index != question
             and not (is_reported and self.messages[index].role == "assistant")
             and not (index == last and self.messages[index].text() == self.run.final_response)
         ]
@@ -165,17 +165,17 @@ async def read_run_page(
 
     def read(connection: Connection) -> RunInFull:
         timeline = _timeline(connection, caller.org_id, run_id)
-        run, shown = timeline.run, choose(timeline)
+        run, chosen = timeline.run, choose(timeline)
         agent = agent_by_id(connection, org_id=run.org_id, agent_id=run.agent_id, version=run.agent_version)
         return RunInFull(
             timeline,
-            asked_of_tasks(connection, [run.task_id])[run.task_id],
+            instructions_of_tasks(connection, [run.task_id])[run.task_id],
             agent.definition.name if agent is not None else None,
             review_of_run(platform, connection, caller, run.id),
             list(runs.past_verdicts(connection, run.id)),
-            shown.window,
-            _briefs(connection, timeline, shown.window),
-            step_in(connection, timeline, shown.step, with_world=True) if shown.step is not None else None,
+            chosen.window,
+            _briefs(connection, timeline, chosen.window),
+            step_in(connection, timeline, chosen.step, with_world=True) if chosen.step is not None else None,
             calibration_of_run(connection, run.org_id, run.judgement),
             costs_of_run(connection, run.id),
             run.batch_id is not None and matrix_of_batch(connection, run.batch_id) is not None,
@@ -283,8 +283,8 @@ def _timeline(connection: Connection, org_id: int, run_id: int) -> Timeline:
 
 
 def _briefs(connection: Connection, timeline: Timeline, window: range) -> dict[int, StepBrief]:
-    shown = timeline.items[window.start : window.stop]
-    return briefs_of_run(connection, timeline.run.id, [item.step.sequence for item in shown if item.step])
+    items = timeline.items[window.start : window.stop]
+    return briefs_of_run(connection, timeline.run.id, [item.step.sequence for item in items if item.step])
 
 
 def _world(connection: Connection, run: Run, upto: int) -> WorldAfter:
@@ -301,13 +301,13 @@ def _rule_words(run: Run, row: TraceRow | None) -> str | None:
 
 def _matching_texts(timeline: Timeline, words: str) -> list[str]:
     """Of what is no row of the log: the instruction, messages, the answer."""
-    wanted, run = words.casefold(), timeline.run
+    needle, run = words.casefold(), timeline.run
     texts = {START: run.seed.user_instruction, END: run.final_response or ""}
     texts |= {f"m{item.message}": "" for item in timeline.items if item.message is not None}
     for name in texts:
         if name.startswith("m"):
             texts[name] = timeline.messages[int(name[1:])].text()
-    return [name for name, text in texts.items() if wanted in text.casefold() and name in timeline.positions]
+    return [name for name, text in texts.items() if needle in text.casefold() and name in timeline.positions]
 
 
 def _message_item(index: int) -> TimelineItem:

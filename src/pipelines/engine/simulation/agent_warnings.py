@@ -37,8 +37,8 @@ async def with_warnings(platform: Platform, agent: Agent, *, has_tasks: bool) ->
     found = await platform.plan_readers.run(
         lambda: _warnings(agent.definition, tasks, accepted), owner=agent.org_id
     )
-    told: list[Json] = [problem.as_json() for problem in found[:MOST_WARNINGS]]
-    return agent.as_json() | ({"warnings": told} if told else {})
+    listed: list[Json] = [problem.as_json() for problem in found[:MOST_WARNINGS]]
+    return agent.as_json() | ({"warnings": listed} if listed else {})
 
 
 def _load_dataset_rules(connection: Connection, agent: Agent) -> tuple[list[RuledTask], list[AuthoredRule]]:
@@ -62,8 +62,8 @@ def _warnings(
 def _translation_problems(rule: AuthoredRule, vocabulary: Vocabulary) -> Iterator[Problem]:
     bodies = [body for body in rule.rules if isinstance(body, dict)] if isinstance(rule.rules, list) else []
     for problem in _rule_problems(bodies, vocabulary, f"dataset {rule.dataset_id}, rule {rule.id}, /rules"):
-        said = f"translation of “{rule.sentence[:LONGEST_QUOTED]}”: {problem.message}"
-        yield replace(problem, message=said)
+        complaint = f"translation of “{rule.sentence[:LONGEST_QUOTED]}”: {problem.message}"
+        yield replace(problem, message=complaint)
 
 
 def _rule_problems(entries: Sequence[JsonObject], vocabulary: Vocabulary, path: str) -> Iterator[Problem]:

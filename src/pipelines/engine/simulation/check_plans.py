@@ -6,9 +6,9 @@ from pipelines.core.agents.agent_definition import AgentDefinition
 from pipelines.core.ledger.ledger import World
 from pipelines.core.simulation.build import build_simulator
 from pipelines.core.simulation.language import parse_plan
+from pipelines.core.simulation.plan_listing import shown_plans
 from pipelines.core.simulation.plan_text import parse_plans_text
 from pipelines.core.simulation.rules.axis import active_rules
-from pipelines.core.simulation.shown import shown_plans
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.text.authored import Fields
 from pipelines.core.text.json_text import Json, JsonObject
@@ -96,8 +96,8 @@ def _text_problems(text: Json, tools: dict[str, Tool]) -> list[Problem]:
     if not isinstance(text, str):
         return [Problem(path="/text", message="must be text: the plans as YAML")]
     if len(text) > MOST_TEXT:
-        said = f"has {len(text):,} characters; at most {MOST_TEXT:,} are read at once"
-        return [Problem(path="/text", message=said, hint="check the plans of some tools at a time")]
+        complaint = f"has {len(text):,} characters; at most {MOST_TEXT:,} are read at once"
+        return [Problem(path="/text", message=complaint, hint="check the plans of some tools at a time")]
     try:
         plans = parse_plans_text(text, tool_names=tools)
     except Refused as refused:
@@ -109,8 +109,8 @@ def _plan_problems(plans: Json, tools: dict[str, Tool]) -> list[Problem]:
     if not isinstance(plans, dict):
         return [Problem(path="/plans", message="must be an object: steps by tool name")]
     if len(plans) > MOST_PLANS:
-        said = f"has {len(plans):,} plans; at most {MOST_PLANS:,} are checked at once"
-        return [Problem(path="/plans", message=said)]
+        complaint = f"has {len(plans):,} plans; at most {MOST_PLANS:,} are checked at once"
+        return [Problem(path="/plans", message=complaint)]
     found: list[Problem] = []
     for name, plan in plans.items():
         path = f"/plans/{name}"

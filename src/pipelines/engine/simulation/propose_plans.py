@@ -71,23 +71,25 @@ async def _read_work(
     platform: Platform, org_id: int, agent_id: int, body: JsonObject
 ) -> Callable[[Progress], Awaitable[JsonObject]]:
     """Refuses what cannot be asked for."""
-    asked = await platform.plan_readers.run(partial(_read_request, body), owner=org_id)
+    request = await platform.plan_readers.run(partial(_read_request, body), owner=org_id)
     agent = await find_agent(platform, org_id, agent_id)
     named = await models_named_for(platform, agent, None)
     platform.models.needed(Purpose.AUTHOR, named)
-    seed = await seed_of_task(platform, org_id, asked.task_id) if asked.task_id is not None else None
-    around, simulator = await platform.plan_readers.run(partial(_prepare, agent, seed, asked), owner=org_id)
-    wanted = _tools_to_plan(asked.tools, simulator)
+    seed = await seed_of_task(platform, org_id, request.task_id) if request.task_id is not None else None
+    context, simulator = await platform.plan_readers.run(
+        partial(_prepare, agent, seed, request), owner=org_id
+    )
+    tools = _tools_to_plan(request.tools, simulator)
     asker = Asker(org_id=org_id, subject=subject_of(agent_id), named=named)
 
     async def work(progress: Progress) -> JsonObject:
         items: list[Json] = []
-        some = wanted[:MOST_TOOLS]
+        some = tools[:MOST_TOOLS]
         for at, name in enumerate(some):
             await progress(at, len(some))
-            items.append(await _proposal(platform, asker, name, around, simulator, asked.recording))
+            items.append(await _proposal(platform, asker, name, context, simulator, request.recording))
         await progress(len(some), len(some))
-        return {"items": items, "left_out": [*wanted[MOST_TOOLS:]]}
+        return {"items": items, "left_out": [*tools[MOST_TOOLS:]]}
 
     return work
 
@@ -123,10 +125,10 @@ def _read_request(body: JsonObject) -> _PlanRequest:
     task_id = fields.id("task_id", "a task") if fields.has("task_id") else None
     tools = fields.texts("tools") if fields.has("tools") else ()
     recording = None
-    told = body.get("recording")
-    if told is not None:
-        state = told.get("state", {}) if isinstance(told, dict) else None
-        tasks = told.get("tasks") if isinstance(told, dict) else None
+    recording_body = body.get("recording")
+    if recording_body is not None:
+        state = recording_body.get("state", {}) if isinstance(recording_body, dict) else None
+        tasks = recording_body.get("tasks") if isinstance(recording_body, dict) else None
         if not isinstance(state, dict) or not isinstance(tasks, list):
             fields.refuse("recording", "must be {state, tasks}: state.json and the lines of calls.jsonl")
         else:
@@ -161,20 +163,20 @@ def _plan_context(agent: Agent, seed: Seed | None, asked: _PlanRequest) -> Trial
 
 def _prepare(agent: Agent, seed: Seed | None, asked: _PlanRequest) -> tuple[TrialSetting, PlannedSimulator]:
     """Beside the loop: a recording may have many megabytes of state, and reading plans takes its time."""
-    around = _plan_context(agent, seed, asked)
-    simulator = around.simulator()
+    context = _plan_context(agent, seed, asked)
+    simulator = context.simulator()
     for name in simulator.tools:
         simulator.plan_of(name)
-    return around, simulator
+    return context, simulator
 
 
 def _tools_to_plan(named: tuple[str, ...], simulator: PlannedSimulator) -> list[str]:
     unknown = [name for name in named if name not in simulator.tools]
     if unknown:
-        said = [
+        listed = [
             Problem(path="/tools", message=f"the agent declares no tool named {name!r}") for name in unknown
         ]
-        raise Refused(said, "the request")
+        raise Refused(listed, "the request")
     if named:
         return list(dict.fromkeys(named))
     found = simulator.plans.items()
@@ -231,15 +233,15 @@ async def _write_plan(
     question = plan_question(name, simulator, recording)
     best: _WrittenPlan | None = None
     for number in range(1, MOST_ROUNDS + 1):
-        asked = await platform.models.ask(asker, question)
-        steps = asked.data["steps"]
+        exchange = await platform.models.ask(asker, question)
+        steps = exchange.data["steps"]
         tried = await platform.plan_readers.run(
             partial(try_plan, name, steps, around, recording), owner=asker.org_id
         )
         if best is None or tried.rank > best.best.rank:
-            best = _WrittenPlan(tried, str(asked.data["why"]), number, asked)
+            best = _WrittenPlan(tried, str(exchange.data["why"]), number, exchange)
         if tried.is_done:
             break
-        question = question.again(dumps(asked.data).decode(), [*tried.problems, *tried.differences])
+        question = question.again(dumps(exchange.data).decode(), [*tried.problems, *tried.differences])
     assert best is not None
     return best._replace(rounds=number)

@@ -65,10 +65,10 @@ def behavior_texts(
     """Some of the texts that differ, in the order of the tasks: of one task, those in which some sentences
     stand for the first time, or the first of them."""
     tasks = texts_of_dataset(connection, org_id, dataset_id, task_id)
-    wanted = (
+    selected = (
         _texts_with_sentences(tasks, sentences) if sentences else dict.fromkeys([*tasks][:MOST_TEXTS], ())
     )
-    return _with_worlds(connection, dataset_id, tasks, wanted)
+    return _with_worlds(connection, dataset_id, tasks, selected)
 
 
 def _with_worlds(
@@ -106,10 +106,10 @@ def texts_of_dataset(
 
 
 def _texts_with_sentences(texts: Collection[str], sentences: Collection[str]) -> dict[str, tuple[str, ...]]:
-    left, found = {*sentences}, dict[str, tuple[str, ...]]()
+    unread, found = {*sentences}, dict[str, tuple[str, ...]]()
     for text in texts:
-        own = tuple(one for one in dict.fromkeys(sentences_in(text)) if one in left)
-        left -= {*own}
+        own = tuple(one for one in dict.fromkeys(sentences_in(text)) if one in unread)
+        unread -= {*own}
         found |= {text: own} if own else {}
     return found
 
@@ -148,15 +148,15 @@ async def _read_sentences(
     tasks = await platform.database.read(
         lambda connection: texts_of_dataset(connection, org_id, dataset_id, task_id)
     )
-    left, read = MOST_READING_S, _SentencesRead({}, {})
+    remaining, read = MOST_READING_S, _SentencesRead({}, {})
     texts = [*tasks]
-    while texts and left > 0:
-        wanted, texts = dict.fromkeys(texts[:MOST_TEXTS], ()), texts[MOST_TEXTS:]
+    while texts and remaining > 0:
+        sentences_by_text, texts = dict.fromkeys(texts[:MOST_TEXTS], ()), texts[MOST_TEXTS:]
         some = await platform.database.read(
-            partial(_with_worlds, dataset_id=dataset_id, tasks=tasks, wanted=wanted)
+            partial(_with_worlds, dataset_id=dataset_id, tasks=tasks, wanted=sentences_by_text)
         )
-        more = partial(_read_texts, read, agent.definition, some, left, with_examples=with_examples)
-        left, late = await platform.plan_readers.run(more, owner=org_id)
+        more = partial(_read_texts, read, agent.definition, some, remaining, with_examples=with_examples)
+        remaining, late = await platform.plan_readers.run(more, owner=org_id)
         texts = [*late, *texts]
     items, findings = read
     return {"items": [*items.values()], "findings": [*findings.values()], "texts_not_read": len(texts)}
@@ -192,8 +192,8 @@ def _read_texts(
             most_by_calls=MOST_SHOWN_BY_CALLS - read.count("examples") if with_examples else 0,
             now=text.seed.now,
         )
-        for shown in sentences:
-            read.items.setdefault(str(shown["sentence"]), {**shown, "task_id": text.task_id})
+        for report in sentences:
+            read.items.setdefault(str(report["sentence"]), {**report, "task_id": text.task_id})
         for one in shown_findings(simulator):
             read.findings.setdefault(str(one["says"]), {**one, "task_id": text.task_id})
     return most_s - (time.thread_time() - began), []

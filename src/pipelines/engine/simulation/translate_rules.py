@@ -52,8 +52,8 @@ class _TranslationRequest(NamedTuple):
 async def propose_rules(platform: Platform, org_id: int, dataset_id: int, body: JsonObject) -> AuthorJob:
     """Asks a model what it makes of sentences; each is tried. The answer of the job is the list of what is
     proposed. Raises ModelNotConfigured."""
-    wanted = await _read_request(platform, org_id, dataset_id, body)
-    named_models = await models_named_for(platform, wanted.agent, dataset_id)
+    request = await _read_request(platform, org_id, dataset_id, body)
+    named_models = await models_named_for(platform, request.agent, dataset_id)
     platform.models.needed(Purpose.AUTHOR, named_models)
     asker = Asker(org_id=org_id, subject=subject_of(dataset_id), named=named_models)
     texts = await platform.database.read(
@@ -61,12 +61,12 @@ async def propose_rules(platform: Platform, org_id: int, dataset_id: int, body: 
             behavior_texts,
             org_id=org_id,
             dataset_id=dataset_id,
-            task_id=wanted.task_id,
-            sentences=wanted.sentences,
+            task_id=request.task_id,
+            sentences=request.sentences,
         )
     )
-    _refuse_unknown(wanted.sentences, {one for text in texts for one in text.wanted})
-    work = partial(_propose_for_texts, platform, asker, dataset_id, wanted.agent, texts)
+    _refuse_unknown(request.sentences, {one for text in texts for one in text.wanted})
+    work = partial(_propose_for_texts, platform, asker, dataset_id, request.agent, texts)
     return await start_job(platform, org_id, subject_of(dataset_id), work)
 
 
@@ -300,9 +300,11 @@ async def _ask_and_try(
 ) -> _Round:
     check = partial(number_problems, sentences=sentences)
     answer = await platform.models.ask(asker, question, check=check)
-    made = translations(answer.data, sentences)
-    tried = await platform.plan_readers.run(partial(_try_translations, agent, text, made), owner=asker.org_id)
-    return _Round(answer, made, tried)
+    proposals = translations(answer.data, sentences)
+    tried = await platform.plan_readers.run(
+        partial(_try_translations, agent, text, proposals), owner=asker.org_id
+    )
+    return _Round(answer, proposals, tried)
 
 
 def _said(first: _Round, failed: Mapping[str, str]) -> list[Problem]:
@@ -335,18 +337,18 @@ def _try_translations(
     agent: Agent, text: BehaviorText, made: Mapping[str, Translation]
 ) -> dict[str, TranslationTrial]:
     """Each sentence by itself, on top of what is in force."""
-    around = text.simulator(agent.definition, has_time(MOST_READING_S))
+    simulator = text.simulator(agent.definition, has_time(MOST_READING_S))
     now = text.seed.now
-    return {sentence: try_translation(sentence, one, around, now=now) for sentence, one in made.items()}
+    return {sentence: try_translation(sentence, one, simulator, now=now) for sentence, one in made.items()}
 
 
 def _question_about(
     agent: Agent, text: BehaviorText, done: Collection[str]
 ) -> tuple[ModelQuestion | None, tuple[str, ...]]:
     """The text is read when it is looked at: here, in the reader's thread and within its time."""
-    around = text.simulator(agent.definition, has_time(MOST_READING_S))
-    wanted = [one for one in text.wanted or around.unread if one not in done]
-    sentences = tuple(wanted[:MOST_SENTENCES])
+    simulator = text.simulator(agent.definition, has_time(MOST_READING_S))
+    sentences_wanted = [one for one in text.wanted or simulator.unread if one not in done]
+    sentences = tuple(sentences_wanted[:MOST_SENTENCES])
     if not sentences:
         return None, ()
-    return translation_question(text.text, sentences, around, now=text.seed.now), sentences
+    return translation_question(text.text, sentences, simulator, now=text.seed.now), sentences

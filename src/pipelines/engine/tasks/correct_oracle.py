@@ -54,15 +54,15 @@ async def correct_oracle(
     platform: Platform, org_id: int, task_id: int, who: str, body: JsonObject
 ) -> Corrected:
     """The version that the task has now. One that changes nothing makes no new version."""
-    asked = read_correction(body)
+    correction = read_correction(body)
     for _ in range(MOST_TRIES):
         found = await platform.database.read(partial(_load_task, org_id=org_id, task_id=task_id))
-        checked = await _check_correction(platform, org_id, found, asked)
+        checked = await _check_correction(platform, org_id, found, correction)
         corrected = await asyncio.to_thread(_corrected_seed, found.task, checked)
         warnings = [_warning_json(warning) for warning in checked.warnings if _concerns_oracle(warning)]
         if corrected.text.hash == found.task.seed_hash:
             return Corrected(found.version, warnings)
-        version = await _store(platform, found.task, corrected, asked, asked.by or who)
+        version = await _store(platform, found.task, corrected, correction, correction.by or who)
         if version is not None:
             await name_dataset(platform, found.dataset.id)
             return Corrected(version, warnings)
@@ -103,12 +103,12 @@ async def _check_correction(
     platform: Platform, org_id: int, found: _StoredTask, asked: Correction
 ) -> CheckedRows:
     rows = await asyncio.to_thread(_rows, found, asked)
-    around = AgentContext()
+    context = AgentContext()
     if found.dataset.agent_id is not None:
-        around = await agent_context(platform, org_id, found.dataset.agent_id) or around
+        context = await agent_context(platform, org_id, found.dataset.agent_id) or context
     problems = list(asked.problems)
     try:
-        return await check_rows(platform, org_id, rows, around, problems)
+        return await check_rows(platform, org_id, rows, context, problems)
     except Refused as refused:
         ours = [
             _relative_to_oracle(problem) for problem in refused.problems if _is_correctable(problem, problems)

@@ -34,28 +34,28 @@ async def preview_tasks(
     naming: ColumnNaming,
 ) -> JsonObject:
     """What `core.upload_preview` tells of a file, checked against an agent where one is named."""
-    around = AgentContext()
+    context = AgentContext()
     if agent_id is not None:
         found = await agent_context(platform, org_id, agent_id)
         if found is None:
             raise NotFound(f"There is no agent {agent_id}.")
-        around = found
-    coding = await coding_context(platform, org_id, is_http_agent=around.is_http_agent)
+        context = found
+    coding = await coding_context(platform, org_id, is_http_agent=context.is_http_agent)
     if isinstance(rows, SmallFile):
         return await platform.plan_readers.run(
-            partial(_preview_here, rows, around, naming, coding), owner=org_id
+            partial(_preview_here, rows, context, naming, coding), owner=org_id
         )
-    asked: JsonObject = {
+    request: JsonObject = {
         "format": rows.format,
-        "definition": around.definition_text,
+        "definition": context.definition_text,
         "naming": naming.as_json(),
         "coding": coding.as_json(),
     }
-    job = Job("preview_rows", asked, CHECKING_S, MOST_RESULT_BYTES, CHECKING_BYTES)
+    job = Job("preview_rows", request, CHECKING_S, MOST_RESULT_BYTES, CHECKING_BYTES)
     (text,) = await platform.upload_helpers.run(job, rows.data, owner=org_id)
-    told = loads_own(text)
-    assert isinstance(told, dict)
-    return told
+    preview = loads_own(text)
+    assert isinstance(preview, dict)
+    return preview
 
 
 def _preview_here(

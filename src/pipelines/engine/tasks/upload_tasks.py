@@ -125,13 +125,13 @@ async def create_dataset(
 ) -> UploadedDataset:
     """With `reuse`, the dataset of the same name, agent and content is given back where there is one."""
     problems = _name_problems(name) + _agent_id_problems(agent_id) + _reuse_problems(reuse)
-    around = AgentContext()
+    context = AgentContext()
     if isinstance(agent_id, int) and not problems:
         found = await agent_context(platform, org_id, agent_id)
         if found is None:
             raise NotFound(f"There is no agent {agent_id}.")
-        around = found
-    checked = await check_rows(platform, org_id, rows, around, problems, naming)
+        context = found
+    checked = await check_rows(platform, org_id, rows, context, problems, naming)
     now = platform.now()
     of_agent = agent_id if isinstance(agent_id, int) else None
     if (
@@ -152,11 +152,11 @@ async def create_dataset(
 
 async def append_tasks(platform: Platform, org_id: int, dataset_id: int, rows: Rows) -> UploadedDataset:
     dataset = await find_dataset(platform, org_id, dataset_id)
-    around = AgentContext()
+    context = AgentContext()
     if dataset.agent_id is not None:
         # An agent that was deleted meanwhile leaves nothing to check against.
-        around = await agent_context(platform, org_id, dataset.agent_id) or around
-    checked = await check_rows(platform, org_id, rows, around, [])
+        context = await agent_context(platform, org_id, dataset.agent_id) or context
+    checked = await check_rows(platform, org_id, rows, context, [])
     dataset, task_ids = await _store(
         platform, org_id, checked.seeds, lambda connection: dataset_id, platform.now()
     )
@@ -291,16 +291,16 @@ async def _check_in_helper(
     naming: ColumnNaming,
     coding: CodingContext,
 ) -> CheckedRows:
-    asked: JsonObject = {
+    request: JsonObject = {
         "format": rows.format,
         "definition": around.definition_text,
         "naming": naming.as_json(),
         "coding": coding.as_json(),
     }
-    job = Job("upload_rows", asked, CHECKING_S, MOST_SEEDS_BYTES, CHECKING_BYTES)
+    job = Job("upload_rows", request, CHECKING_S, MOST_SEEDS_BYTES, CHECKING_BYTES)
     parts = await platform.upload_helpers.run_into(PartsInFile(), job, rows.data, owner=org_id)
-    told: Any = loads_own(parts[-1])
-    return CheckedRows(SeedsFile(parts), told["warnings"], told["notes"], told["sentences"])
+    report: Any = loads_own(parts[-1])
+    return CheckedRows(SeedsFile(parts), report["warnings"], report["notes"], report["sentences"])
 
 
 def _check_here(
@@ -315,7 +315,7 @@ def _check_here(
         naming=naming,
         coding=coding,
     )
-    told = upload_warnings(
+    warnings = upload_warnings(
         read.seeds,
         tools=around.tools,
         ledger_schema=around.ledger_schema,
@@ -323,7 +323,7 @@ def _check_here(
         rows=read.rows,
         rules=around.rules,
     )
-    return CheckedRows(read.seeds, told.warnings, list(read.notes), told.sentences)
+    return CheckedRows(read.seeds, warnings.warnings, list(read.notes), warnings.sentences)
 
 
 async def _find_same_dataset(

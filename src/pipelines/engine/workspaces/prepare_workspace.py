@@ -130,11 +130,11 @@ class Workspaces:
         seed = scenario.workspace_seed
         if not isinstance(seed, GitSeed):
             return None
-        asked = (seed.url, seed.ref)
-        known = self._commits.get(asked)
+        reference = (seed.url, seed.ref)
+        known = self._commits.get(reference)
         if known is None or monotonic() - known[0] > COMMITS_KNOWN_S:
             known = (monotonic(), await self._git.commit_of(seed.url, seed.ref))
-            self._commits[asked] = known
+            self._commits[reference] = known
             while len(self._commits) > 1_000:
                 self._commits.pop(next(iter(self._commits)))
         return known[1]
@@ -183,8 +183,8 @@ class Workspaces:
         commit: str | None,
         place: SlotHolder,
     ) -> None:
-        with new_folder(self._directory) as given, new_folder(self._directory) as made:
-            for folder in (given, made):
+        with new_folder(self._directory) as given, new_folder(self._directory) as source:
+            for folder in (given, source):
                 folder.chmod(0o755)  # a dropped uid must be able to read it; the data directory hides it
             try:
                 archive, notes = await self._fetch_seed(scenario, commit, given)
@@ -200,15 +200,15 @@ class Workspaces:
             try:
                 async with open_box(opened.pool, layout, place=place, is_single=True) as box:
                     facts = await self._set_up(box, scenario, opened, dependencies, archive)
-                    await box.save_archives(made, most_bytes=self.limits.bytes)
+                    await box.save_archives(source, most_bytes=self.limits.bytes)
             except BoxFailed as error:
                 raise WorkspaceFailed(f"the workspace cannot be made: {error}") from None
             facts |= {"source_commit": commit} | ({"notes": notes} if notes else {})
-            (made / FACTS).write_text(json.dumps(facts))
-            for file in made.iterdir():
+            (source / FACTS).write_text(json.dumps(facts))
+            for file in source.iterdir():
                 file.chmod(0o644)
             with suppress(OSError):  # not empty: another process was faster
-                made.rename(self._directory / key)
+                source.rename(self._directory / key)
 
     async def _fetch_seed(
         self, scenario: CodingScenario, commit: str | None, given: Path
@@ -267,8 +267,8 @@ class Workspaces:
             raise WorkspaceFailed(message, output)
         if ran.code != 0:
             last = ran.output.strip()[-500:]
-            said = f"; it said: {last}" if last else ""
-            raise WorkspaceFailed(f"the setup command ended with {ran.code}{said}", output)
+            last_output = f"; it said: {last}" if last else ""
+            raise WorkspaceFailed(f"the setup command ended with {ran.code}{last_output}", output)
         return output
 
     def _empty_folder(self) -> Path:

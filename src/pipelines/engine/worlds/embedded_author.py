@@ -45,9 +45,9 @@ class EmbeddedAuthor:
         }
         job = Job("make_rows", arguments, ROWS_S, MOST_RESULT, MEMORY)
         *parts, end = await self._helpers.run(job, world.encode(), owner=brief.org_id)
-        told: Any = loads_own(end)
+        report: Any = loads_own(end)
         rows = [row_of(loads_own(part)) for part in parts]
-        return AuthoredRows(rows, told["drafted"], told["is_exhausted"], tuple(told["notes"]))
+        return AuthoredRows(rows, report["drafted"], report["is_exhausted"], tuple(report["notes"]))
 
     async def _world(
         self, name: str, brief: SessionBrief, arguments: JsonObject, data: bytes, *, path: str
@@ -63,8 +63,8 @@ class EmbeddedAuthor:
 
 
 def world_of(parts: list[bytes]) -> AuthoredWorld:
-    world, told, changes = parts
-    return AuthoredWorld(named(world), told.decode(), changes.decode())
+    world, description, changes = parts
+    return AuthoredWorld(named(world), description.decode(), changes.decode())
 
 
 def row_of(told: Any) -> NewRow:

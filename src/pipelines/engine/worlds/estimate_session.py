@@ -29,9 +29,9 @@ async def estimate_new_session(platform: Platform, org_id: int, body: JsonObject
         return _free_estimate()
     brief = new_brief(platform, org_id, agent, request)
     author = ModelAuthor(platform.models, platform.upload_helpers)
-    told = await author.world_brief(brief, request.rng_seed or 0)
-    wanted = [bucket.rows for bucket in request.buckets]
-    world, rows = await aside(org_id, _estimate, told, wanted)
+    world_brief = await author.world_brief(brief, request.rng_seed or 0)
+    row_counts = [bucket.rows for bucket in request.buckets]
+    world, rows = await aside(org_id, _estimate, world_brief, row_counts)
     return await _with_prices(platform, agent, world, rows)
 
 
@@ -40,11 +40,11 @@ async def estimate_session(platform: Platform, org_id: int, session_id: int) -> 
     session = await find_session(platform, org_id, session_id)
     if session.author == EMBEDDED:
         return _free_estimate()
-    length, wanted = await platform.database.read(partial(_remaining, session=session))
+    length, row_counts = await platform.database.read(partial(_remaining, session=session))
     author = ModelAuthor(platform.models, platform.upload_helpers)
-    told = await author.world_brief(await brief_of(platform, session), session.rng_seed)
+    world_brief = await author.world_brief(await brief_of(platform, session), session.rng_seed)
     agent = await find_agent(platform, org_id, session.agent_id, session.agent_version)
-    return await _with_prices(platform, agent, NOTHING, rows_estimate(told, wanted, world=length))
+    return await _with_prices(platform, agent, NOTHING, rows_estimate(world_brief, row_counts, world=length))
 
 
 def _estimate(told: WorldBrief, wanted: Sequence[int]) -> tuple[AuthorEstimate, AuthorEstimate]:
@@ -64,13 +64,13 @@ async def _with_prices(
     platform: Platform, agent: Agent, world: AuthorEstimate, rows: AuthorEstimate
 ) -> JsonObject:
     model = platform.models.needed(Purpose.AUTHOR, agent.definition.config.models)
-    told: JsonObject = {"author": MODEL, "model": model}
+    estimate: JsonObject = {"author": MODEL, "model": model}
     for name, part in (("world", world), ("rows", rows), ("total", world + rows)):
         cost = await platform.models.cost_nanousd(
             agent.org_id, model, tokens_in=part.tokens_in, tokens_out=part.tokens_out
         )
-        told[name] = part.as_json() | {"cost_usd": cost_usd(cost)}
-    return told
+        estimate[name] = part.as_json() | {"cost_usd": cost_usd(cost)}
+    return estimate
 
 
 def _free_estimate() -> JsonObject:

@@ -146,28 +146,30 @@ class RowGenerator:
         if missing <= 0:
             return _Part(nothing, is_done=True, problem=None)
         try:
-            made = await self._ask(session, bucket, missing, most_drafts)
+            drafted = await self._ask(session, bucket, missing, most_drafts)
         except TookTooMuch as error:
-            said = str(error).replace("reading it", "making its rows")
-            return _Part(nothing, is_done=True, problem=_shortfall(bucket, bucket.kept, said))
+            reason = str(error).replace("reading it", "making its rows")
+            return _Part(nothing, is_done=True, problem=_shortfall(bucket, bucket.kept, reason))
         except Refused as refused:
-            said = "; ".join(problem.said() for problem in refused.problems[:3])
-            return _Part(nothing, is_done=True, problem=_shortfall(bucket, bucket.kept, said))
+            reason = "; ".join(problem.said() for problem in refused.problems[:3])
+            return _Part(nothing, is_done=True, problem=_shortfall(bucket, bucket.kept, reason))
         except (ModelFailed, BudgetExceeded, ModelNotConfigured) as error:
             return _Part(
                 nothing, is_done=True, problem=_shortfall(bucket, bucket.kept, _as_clause(error.message))
             )
         except JobFailed as error:
             log.error("rows of seed session %s, bucket %s broke:\n%s", session.id, bucket.number, error)
-            said = "the platform failed to make its rows; see the server's log"
-            return _Part(nothing, is_done=True, problem=_shortfall(bucket, bucket.kept, said))
-        kept = bucket.kept + sum(1 for row in made.rows if row.status == KEPT)
-        is_done = kept >= bucket.wanted or made.is_exhausted
+            reason = "the platform failed to make its rows; see the server's log"
+            return _Part(nothing, is_done=True, problem=_shortfall(bucket, bucket.kept, reason))
+        kept = bucket.kept + sum(1 for row in drafted.rows if row.status == KEPT)
+        is_done = kept >= bucket.wanted or drafted.is_exhausted
         problem = None
         if is_done and kept < bucket.wanted:
-            said = f"of {made.drafted:,} drafts, no more could be proved, and there are no further drafts"
-            problem = _shortfall(bucket, kept, made.ended_because or said)
-        return _Part(made, is_done, problem)
+            reason = (
+                f"of {drafted.drafted:,} drafts, no more could be proved, and there are no further drafts"
+            )
+            problem = _shortfall(bucket, kept, drafted.ended_because or reason)
+        return _Part(drafted, is_done, problem)
 
     async def _ask(
         self, session: SeedSession, bucket: SeedBucket, missing: int, most_drafts: int
@@ -178,7 +180,7 @@ class RowGenerator:
         world, earlier, rejected = await platform.database.read_for_batch(
             partial(_read_inputs, world_hash=session.world_hash, bucket=bucket)
         )
-        wanted = RowsRequest(
+        request = RowsRequest(
             bucket=bucket,
             rows=missing,
             most_drafts=most_drafts,
@@ -186,7 +188,7 @@ class RowGenerator:
             earlier_texts=earlier,
             rejected=rejected,
         )
-        return await author_of(platform, session.author).draft_rows(brief, world=world, wanted=wanted)
+        return await author_of(platform, session.author).draft_rows(brief, world=world, wanted=request)
 
 
 def _next_bucket(connection: Connection, session: SeedSession) -> SeedBucket | None:

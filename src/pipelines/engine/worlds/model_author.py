@@ -13,8 +13,8 @@ from pipelines.core.models.model_question import Failure, ModelQuestion
 from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.core.worlds.by_model.change_question import change_problems, change_question, changed
+from pipelines.core.worlds.by_model.prompt_data import ShownRecords, shown_records
 from pipelines.core.worlds.by_model.row_question import MOST_ROWS, RowsBrief, rows_problems, rows_question
-from pipelines.core.worlds.by_model.told import Shown, shown_records
 from pipelines.core.worlds.by_model.world_question import (
     WorldBrief,
     notes_of,
@@ -51,20 +51,22 @@ class ModelAuthor:
 
     async def make_world(self, brief: SessionBrief, *, before: str, rng_seed: int) -> AuthoredWorld:
         """In one answer, or its ids first and then part by part; nothing is stored before all of it is."""
-        told = await self.world_brief(brief, rng_seed)
+        world_brief = await self.world_brief(brief, rng_seed)
         schema = await self._ledger_schema(brief)
-        parts = parts_of(told)
+        parts = parts_of(world_brief)
         plan: JsonObject | None = None
         if len(parts) > 1:
-            asked = await self._ask(brief, plan_question(told), partial(plan_problems, brief=told))
-            plan = _object(asked.data["ids"])
+            exchange = await self._ask(
+                brief, plan_question(world_brief), partial(plan_problems, brief=world_brief)
+            )
+            plan = _object(exchange.data["ids"])
         state: JsonObject = {}
         notes: list[str] = []
         for types in parts:
-            check = partial(part_problems, brief=told, types=types, plan=plan, ledger_schema=schema)
-            asked = await self._ask(brief, part_question(told, types, plan, state), check)
-            state |= _object(asked.data["world"])
-            notes += notes_of(asked.data)
+            check = partial(part_problems, brief=world_brief, types=types, plan=plan, ledger_schema=schema)
+            exchange = await self._ask(brief, part_question(world_brief, types, plan, state), check)
+            state |= _object(exchange.data["world"])
+            notes += notes_of(exchange.data)
         return await self._check_world(brief, before, state, notes=notes, said=None)
 
     async def refine(self, brief: SessionBrief, *, before: str, prompt: str, rng_seed: int) -> AuthoredWorld:
@@ -73,21 +75,26 @@ class ModelAuthor:
             return await self._embedded.refine(brief, before=before, prompt=prompt, rng_seed=rng_seed)
         except Refused:
             pass
-        told = await self.world_brief(brief, rng_seed)
+        world_brief = await self.world_brief(brief, rng_seed)
         schema = await self._ledger_schema(brief)
-        state, shown = await aside(brief.org_id, _shown_state, before)
+        state, records_shown = await aside(brief.org_id, _shown_state, before)
         question = change_question(
-            prompt, shown, tools=told.tools, types=told.types, behaviour=brief.behavior, today=brief.now
+            prompt,
+            records_shown,
+            tools=world_brief.tools,
+            types=world_brief.types,
+            behaviour=brief.behavior,
+            today=brief.now,
         )
-        against: dict[str, Any] = {"before": state, "shown": shown, "ledger_schema": schema}
-        asked = await self._ask(brief, question, partial(change_problems, **against))
-        cannot = asked.data["cannot"]
+        against: dict[str, Any] = {"before": state, "shown": records_shown, "ledger_schema": schema}
+        exchange = await self._ask(brief, question, partial(change_problems, **against))
+        cannot = exchange.data["cannot"]
         if isinstance(cannot, str):
             message = f"the model cannot follow it: {cannot.strip() or 'it gives no reason'}"
             raise Refused([Problem(path="/prompt", message=message)], "the prompt")
-        after = await aside(brief.org_id, partial(changed, asked.data, **against))
-        said = str(asked.data["said"]).strip() or None
-        return await self._check_world(brief, before, after.state, notes=[], said=said)
+        after = await aside(brief.org_id, partial(changed, exchange.data, **against))
+        text = str(exchange.data["said"]).strip() or None
+        return await self._check_world(brief, before, after.state, notes=[], said=text)
 
     async def draft_rows(self, brief: SessionBrief, *, world: str, wanted: RowsRequest) -> AuthoredRows:
         """One question: so many drafts as one answer holds, each proved on the world or rejected."""
@@ -95,15 +102,15 @@ class ModelAuthor:
         most = DRAFTS_A_ROW * (bucket.asked + bucket.dropped) + DRAFTS_BESIDES
         if bucket.drafted >= most:
             return _no_more(wanted, f"a model was asked for {bucket.drafted} drafts; no more are asked for")
-        told = await self._rows_brief(brief, world, wanted)
-        tools = [str(_object(tool)["name"]) for tool in told.tools]
+        rows_brief = await self._rows_brief(brief, world, wanted)
+        tools = [str(_object(tool)["name"]) for tool in rows_brief.tools]
         if not tools:
             return _no_more(wanted, "the plan of every tool would be a guess, so no row could be proved")
-        asked = await self._ask(brief, rows_question(told), partial(rows_problems, tools=tools))
-        drafts = asked.data["rows"]
+        exchange = await self._ask(brief, rows_question(rows_brief), partial(rows_problems, tools=tools))
+        drafts = exchange.data["rows"]
         assert isinstance(drafts, list)
         if not drafts:
-            return _no_more(wanted, "the model drafted no more", *notes_of(asked.data))
+            return _no_more(wanted, "the model drafted no more", *notes_of(exchange.data))
         arguments: JsonObject = {
             "agent": brief.agent(),
             "bucket": bucket.name,
@@ -116,15 +123,15 @@ class ModelAuthor:
         job = Job("prove_written_rows", arguments, ROWS_S, MOST_RESULT, MEMORY)
         proved = await self._helpers.run(job, world.encode(), owner=brief.org_id)
         rows = [row_of(loads_own(part)) for part in proved]
-        notes = tuple(dict.fromkeys((*bucket.notes, *notes_of(asked.data))))
+        notes = tuple(dict.fromkeys((*bucket.notes, *notes_of(exchange.data))))
         return AuthoredRows(rows, bucket.drafted + len(rows), False, notes)
 
     async def world_brief(self, brief: SessionBrief, rng_seed: int) -> WorldBrief:
         """What a model is told of the agent, whatever it is asked for."""
         arguments: JsonObject = {"size": brief.size, "rng_seed": rng_seed, "now": brief.now}
         job = Job("world_brief", arguments | {"agent": brief.agent()}, WORLD_S, MOST_RESULT, MEMORY)
-        (told,) = await self._helpers.run(job, b"", owner=brief.org_id)
-        return WorldBrief.from_json(loads_own(told))
+        (brief_json,) = await self._helpers.run(job, b"", owner=brief.org_id)
+        return WorldBrief.from_json(loads_own(brief_json))
 
     async def _rows_brief(self, brief: SessionBrief, world: str, wanted: RowsRequest) -> RowsBrief:
         bucket = wanted.bucket
@@ -141,8 +148,8 @@ class ModelAuthor:
             "rejected": rejected,
         }
         job = Job("rows_brief", arguments, ROWS_S, MOST_RESULT, MEMORY)
-        (told,) = await self._helpers.run(job, world.encode(), owner=brief.org_id)
-        return RowsBrief.from_json(loads_own(told))
+        (brief_json,) = await self._helpers.run(job, world.encode(), owner=brief.org_id)
+        return RowsBrief.from_json(loads_own(brief_json))
 
     async def _ask(self, brief: SessionBrief, question: ModelQuestion, check: Check) -> CheckedAnswer:
         assert brief.asker is not None, "whoever asks a model says who pays"
@@ -172,15 +179,15 @@ def _schema_in(definition_text: str) -> LedgerSchema | None:
     return AgentDefinition.from_stored(_object(loads_own(definition_text))).ledger_schema
 
 
-def _shown_state(world: str) -> tuple[JsonObject, Shown]:
+def _shown_state(world: str) -> tuple[JsonObject, ShownRecords]:
     state = _object(loads_own(world))
     return state, shown_records(state)
 
 
 def _no_more(wanted: RowsRequest, why: str, *notes: str) -> AuthoredRows:
     bucket = wanted.bucket
-    told = tuple(dict.fromkeys((*bucket.notes, *notes)))
-    return AuthoredRows([], bucket.drafted, True, told, why)
+    all_notes = tuple(dict.fromkeys((*bucket.notes, *notes)))
+    return AuthoredRows([], bucket.drafted, True, all_notes, why)
 
 
 def _object(value: Any) -> JsonObject:

@@ -45,8 +45,8 @@ async def open_session(platform: Platform, org_id: int, who: str, body: JsonObje
         add = partial(model_budgets.add_budget, org_id=org_id, budget=request.budget, now=platform.now())
         budget_id = await platform.database.write(add)
         brief = replace(brief, asker=_asker(org_id, agent, budget_id, subject=f"agent {agent.id}"))
-    made = await author_of(platform, request.author).make_world(brief, before="", rng_seed=rng_seed)
-    return await _store(platform, who, request, agent, brief, made, rng_seed, budget_id)
+    world = await author_of(platform, request.author).make_world(brief, before="", rng_seed=rng_seed)
+    return await _store(platform, who, request, agent, brief, world, rng_seed, budget_id)
 
 
 async def check_request(platform: Platform, org_id: int, request: SessionRequest) -> Agent:
@@ -85,8 +85,8 @@ def session_json(connection: Connection, session: SeedSession) -> JsonObject:
         if session.budget_id is not None
         else None
     )
-    told: JsonObject = {"buckets": listed, "counts": counts, "rejected_by_reason": reasons, "models": models}
-    return session.as_json() | told
+    body: JsonObject = {"buckets": listed, "counts": counts, "rejected_by_reason": reasons, "models": models}
+    return session.as_json() | body
 
 
 async def brief_of(platform: Platform, session: SeedSession) -> SessionBrief:

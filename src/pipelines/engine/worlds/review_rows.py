@@ -180,8 +180,8 @@ async def read_coverage(platform: Platform, org_id: int, session_id: int) -> Jso
     brief = await brief_of(platform, session)
     lines = await platform.database.read(partial(seed_rows.proof_texts, session_id=session.id))
     job = Job("row_coverage", {"agent": brief.agent()}, WORLD_S, MOST_RESULT, MEMORY)
-    (told,) = await platform.helpers.run(job, "\n".join(lines).encode(), owner=org_id)
-    read = loads_own(told)
+    (coverage,) = await platform.helpers.run(job, "\n".join(lines).encode(), owner=org_id)
+    read = loads_own(coverage)
     assert isinstance(read, dict)
     return read
 
@@ -240,10 +240,10 @@ async def _change_in_review(
             )
         return is_made
 
-    made = await platform.database.write(make)
-    if made is None:
+    changed = await platform.database.write(make)
+    if changed is None:
         raise wrong_state(await find_session(platform, session.org_id, session.id), doing)
-    return made
+    return changed
 
 
 async def _begin_generating(platform: Platform, generator: RowGenerator, session: SeedSession) -> SeedSession:

@@ -54,8 +54,8 @@ async def refine_world(
     session = present.session
     rng_seed = derived_seed(session.rng_seed, "refine", present.revision.number)
     author, brief = author_of(platform, session.author), await brief_of(platform, session)
-    made = await author.refine(brief, before=present.world, prompt=prompt, rng_seed=rng_seed)
-    new = _NewRevision("refined", made, present.revision.number, prompt, rng_seed)
+    refined = await author.refine(brief, before=present.world, prompt=prompt, rng_seed=rng_seed)
+    new = _NewRevision("refined", refined, present.revision.number, prompt, rng_seed)
     return await _add_revision(platform, present, who, new)
 
 
@@ -66,15 +66,17 @@ async def regenerate_world(
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
     fields.refuse_unknown(("rng_seed", "revision"))
-    asked = read_rng_seed(fields)
+    seed_given = read_rng_seed(fields)
     if problems:
         raise Refused(problems, "the request")
     present = await _load_present(platform, org_id, session_id, read_revision(body.get("revision")) or seen)
     session = present.session
-    rng_seed = derived_seed(session.rng_seed, "world", present.revision.number) if asked is None else asked
+    rng_seed = (
+        derived_seed(session.rng_seed, "world", present.revision.number) if seed_given is None else seed_given
+    )
     author, brief = author_of(platform, session.author), await brief_of(platform, session)
-    made = await author.make_world(brief, before=present.world, rng_seed=rng_seed)
-    new = _NewRevision("regenerated", made, present.revision.number, rng_seed=rng_seed)
+    world = await author.make_world(brief, before=present.world, rng_seed=rng_seed)
+    new = _NewRevision("regenerated", world, present.revision.number, rng_seed=rng_seed)
     return await _add_revision(platform, present, who, new)
 
 
@@ -91,9 +93,9 @@ async def paste_world(
     """A world that somebody wrote, in place of the present one. `is_body`: as `{state, revision?}`."""
     present = await _load_present(platform, org_id, session_id, seen)
     brief = await brief_of(platform, present.session)
-    revision, made = await _check_pasted(platform, brief, present.world, data, is_body=is_body)
+    revision, world = await _check_pasted(platform, brief, present.world, data, is_body=is_body)
     _refuse_stale(present.session, revision)
-    return await _add_revision(platform, present, who, _NewRevision("pasted", made, present.revision.number))
+    return await _add_revision(platform, present, who, _NewRevision("pasted", world, present.revision.number))
 
 
 async def undo_world(
@@ -108,10 +110,10 @@ async def undo_world(
     job = Job("compare_worlds", {}, WORLD_S, MOST_RESULT, MEMORY)
     both = f"{present.world}\n{world}".encode()
     (changes,) = await platform.upload_helpers.run(job, both, owner=org_id)
-    told: JsonObject = target.told | {"said": None}  # what was done then was not done now
-    made = AuthoredWorld(Text(target.world_hash, world), dumps(told).decode(), changes.decode())
+    description: JsonObject = target.told | {"said": None}  # what was done then was not done now
+    restored = AuthoredWorld(Text(target.world_hash, world), dumps(description).decode(), changes.decode())
     return await _add_revision(
-        platform, present, who, _NewRevision("undone", made, target.undo_to, rng_seed=target.rng_seed)
+        platform, present, who, _NewRevision("undone", restored, target.undo_to, rng_seed=target.rng_seed)
     )
 
 
@@ -144,8 +146,8 @@ async def world_tables(
     text = await platform.database.read(partial(datasets.world_text, name=revision.world_hash))
     arguments: JsonObject = {"only": only, "first": first, "most": most}
     job = Job("world_tables", arguments, WORLD_S, MOST_RESULT, MEMORY)
-    (told,) = await platform.helpers.run(job, text.encode(), owner=session.org_id)
-    read = loads_own(told)
+    (tables,) = await platform.helpers.run(job, text.encode(), owner=session.org_id)
+    read = loads_own(tables)
     assert isinstance(read, dict)
     return read
 

@@ -53,9 +53,9 @@ def dump_tools_schema(tools: Iterable[Any], *, subagents: Iterable[str] = ()) ->
     Tools that Anthropic defines (`web_search`, `bash`, …) have no schema of yours and are not in it; neither
     are the tools named in `subagents`.
     """
-    asked = set(subagents)
+    names = set(subagents)
     return as_tools_schema(
-        tool for tool in map(as_param, tools) if "input_schema" in tool and tool["name"] not in asked
+        tool for tool in map(as_param, tools) if "input_schema" in tool and tool["name"] not in names
     )
 
 

@@ -38,8 +38,8 @@ def assistant_message(
     text: str, calls: Iterable[Mapping[str, Any]] = (), thinking: Iterable[str] = ()
 ) -> Message:
     message: Message = {"role": "assistant", "content": text or None}
-    if made := [dict(call) for call in calls]:
-        message["tool_calls"] = made
+    if call_records := [dict(call) for call in calls]:
+        message["tool_calls"] = call_records
     if thoughts := [{"type": "text", "text": thought} for thought in thinking if thought]:
         message["thinking"] = thoughts
     return message

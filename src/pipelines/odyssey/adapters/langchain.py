@@ -146,9 +146,9 @@ class _GraphRun:
         self._asked_id = uuid.uuid4().hex
         is_remembered = bool(agent.checkpointer) and envelope.session_id is not None
         before = [] if is_remembered else as_langchain(self._reply.before)
-        (asked,) = as_langchain([self._reply.user_message])
-        asked.id = self._asked_id
-        self.input = {"messages": [*before, asked]}
+        (message,) = as_langchain([self._reply.user_message])
+        message.id = self._asked_id
+        self.input = {"messages": [*before, message]}
         # A replayed conversation is given whole, so its thread must not remember it too.
         thread = {"thread_id": envelope.session_id or self._asked_id}
         given: dict[str, Any] = dict(config or {})

@@ -93,9 +93,9 @@ class ProxiedTeam:
         return copied
 
     def _tool(self, tool: Any, actor: str | None) -> Any:
-        asked = agent_of_tool(tool)
-        if asked is not None:
-            return _rebind_agent_tool(tool, self.copy_of(asked))
+        agent = agent_of_tool(tool)
+        if agent is not None:
+            return _rebind_agent_tool(tool, self.copy_of(agent))
         return _proxied_tool(tool, actor) if isinstance(tool, FunctionTool) else tool
 
     def _handoff(self, handoff: Any, giver: Member) -> Any:
@@ -108,11 +108,11 @@ class ProxiedTeam:
             chosen = await original(context, arguments)  # what the author does on a handoff still happens
             if copied is not None:
                 return copied
-            under = giver.actor or actor_label(giver.agent.name)
+            parent = giver.actor or actor_label(giver.agent.name)
             return (
                 self.copy_of(chosen)
                 if id(chosen) in self._members
-                else ProxiedTeam(chosen, under).copy_of(chosen)
+                else ProxiedTeam(chosen, parent).copy_of(chosen)
             )
 
         replaced = dataclasses.replace(handoff, on_invoke_handoff=hand_over)
@@ -196,9 +196,11 @@ class _TraceHooks(AgentHooks[Any]):
         await self._inner.on_handoff(context, agent, source)
 
     async def on_tool_start(self, context: Any, agent: Any, tool: Any) -> None:
-        asked = agent_of_tool(tool)
-        if asked is not None:
-            await async_post_events(handoff_events(self._member.actor, _actor_of(asked)), self._member.actor)
+        called_agent = agent_of_tool(tool)
+        if called_agent is not None:
+            await async_post_events(
+                handoff_events(self._member.actor, _actor_of(called_agent)), self._member.actor
+            )
         await self._inner.on_tool_start(context, agent, tool)
 
     async def on_tool_end(self, context: Any, agent: Any, tool: Any, result: object) -> None:

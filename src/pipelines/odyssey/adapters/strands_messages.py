@@ -41,8 +41,8 @@ def as_messages(message: Any) -> list[Message]:
     words = "\n".join(block["text"] for block in blocks if "text" in block)
     if message["role"] == "assistant":
         calls = [block["toolUse"] for block in blocks if "toolUse" in block]
-        made = [call_record(call["toolUseId"], call["name"], call["input"]) for call in calls]
-        return [assistant_message(words, made, map(_thinking_text, blocks))]
+        call_records = [call_record(call["toolUseId"], call["name"], call["input"]) for call in calls]
+        return [assistant_message(words, call_records, map(_thinking_text, blocks))]
     results = [block["toolResult"] for block in blocks if "toolResult" in block]
     text: list[Message] = [{"role": "user", "content": words}] if words else []
     return [tool_message(result["toolUseId"], _content(result["content"])) for result in results] + text

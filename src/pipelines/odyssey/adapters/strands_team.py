@@ -25,10 +25,10 @@ class Member:
 def build_agent(agent: Any) -> Any:
     """The agent itself, or what a function builds."""
     is_agent = isinstance(agent, Agent | MultiAgentBase)
-    made = agent if is_agent or not callable(agent) else agent()
-    if not isinstance(made, Agent | MultiAgentBase):
-        raise TypeError(f"{type(made).__name__} is no Strands Agent, Swarm or Graph, nor builds one")
-    return made
+    built = agent if is_agent or not callable(agent) else agent()
+    if not isinstance(built, Agent | MultiAgentBase):
+        raise TypeError(f"{type(built).__name__} is no Strands Agent, Swarm or Graph, nor builds one")
+    return built
 
 
 def members_of(team: Any) -> list[Member]:

@@ -124,11 +124,13 @@ def _make_decoy(instruction: str) -> str:
 def _check_instruction(visit: Visit, instruction: str, decoy: str) -> Finding:
     rule = "envelope.instruction"
     words, decoys = set(re.findall(r"\w{3,}", instruction)), set(re.findall(r"\w{3,}", decoy))
-    shown = set(re.findall(r"\w{3,}", visit.shown()))
-    if taken := sorted((decoys - words) & shown):
-        return failed(rule, f"the agent was given another field's text: {', '.join(taken)[:60]} shows up")
-    if told := sorted(words & shown, key=lambda word: (not word.isdigit(), -len(word))):
-        return passed(rule, f"{told[0]!r} of the prompt shows up in what the agent did")
+    shown_words = set(re.findall(r"\w{3,}", visit.shown()))
+    if decoys_used := sorted((decoys - words) & shown_words):
+        return failed(
+            rule, f"the agent was given another field's text: {', '.join(decoys_used)[:60]} shows up"
+        )
+    if words_used := sorted(words & shown_words, key=lambda word: (not word.isdigit(), -len(word))):
+        return passed(rule, f"{words_used[0]!r} of the prompt shows up in what the agent did")
     return not_observable(rule, "no word of the prompt shows up in what the agent did or said")
 
 

@@ -77,8 +77,10 @@ def _findings(session: Session, only: Sequence[str]) -> Iterable[Finding]:
     opening = list(_PING.run(session))
     yield from opening
     if any(finding.rule == "auth.accepted" and finding.outcome is Outcome.FAILED for finding in opening):
-        left = RULES.keys() - {*_PING.rules}
-        yield from (skipped(rule, "the auth header was not accepted: see auth.accepted") for rule in left)
+        rules_left = RULES.keys() - {*_PING.rules}
+        yield from (
+            skipped(rule, "the auth header was not accepted: see auth.accepted") for rule in rules_left
+        )
         return
     yield from _ANSWER.run(session)
     for check in _CHECKS:

@@ -216,10 +216,10 @@ class Gathering:
 
     def _is_turn_of(self, place: int) -> bool:
         before = self.arrived[: min(place, STAGES)]
-        shown = [later.of for later in self.later]
+        calls_seen = [later.of for later in self.later]
         return all(
             any(each is run for each in self._released)
-            and (run.is_answered.is_set() or any(each is run for each in shown))
+            and (run.is_answered.is_set() or any(each is run for each in calls_seen))
             for run in before
         )
 

@@ -44,8 +44,10 @@ class Answer(NamedTuple):
     @property
     def description(self) -> str:
         quoted = " ".join(self.body[: QUOTED * 4].decode("utf-8", "replace").split())[:QUOTED]
-        shown = "".join(c if c.isprintable() else "\ufffd" for c in quoted)
-        return f"answered {self.status}" + (f" ({shown})" if shown and not self.is_success else "")
+        quoted_text = "".join(c if c.isprintable() else "\ufffd" for c in quoted)
+        return f"answered {self.status}" + (
+            f" ({quoted_text})" if quoted_text and not self.is_success else ""
+        )
 
 
 class NoAnswer(NamedTuple):

@@ -47,8 +47,8 @@ def told_of(error: ValidationError, begins: int = 0) -> str:
     place = list(first["loc"])
     if len(place) > 1 and isinstance(place[1], int):
         place[1] += begins
-    told = f"at {'.'.join(map(str, place)) or 'its top'}: {first['msg']}"
-    return f"answered with a result that is not valid MCP, {quote(told)}"
+    place_text = f"at {'.'.join(map(str, place)) or 'its top'}: {first['msg']}"
+    return f"answered with a result that is not valid MCP, {quote(place_text)}"
 
 
 def _cut(value: Json, depth: int) -> Json:

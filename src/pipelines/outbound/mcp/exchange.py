@@ -148,10 +148,10 @@ class Events(httpx2.AsyncByteStream):
                 await self._answer.aclose()
 
     async def _rest(self) -> None:
-        left = MOST_REST_BYTES
+        room_left = MOST_REST_BYTES
         async for piece in self._pieces:
-            left -= len(piece)
-            if left < 0:
+            room_left -= len(piece)
+            if room_left < 0:
                 return
 
 

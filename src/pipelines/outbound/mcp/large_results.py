@@ -40,8 +40,8 @@ def lighten(message: JsonObject) -> LightMessage:
     if isinstance(result, dict):
         return LightMessage(kept | {"result": _IN_ITS_PLACE}, result)
     if isinstance(error, dict):
-        said = str(error.get("message", ""))[:LONGEST_ERROR]
-        return LightMessage(kept | {"error": {"code": error.get("code", 0), "message": said}}, None)
+        error_text = str(error.get("message", ""))[:LONGEST_ERROR]
+        return LightMessage(kept | {"error": {"code": error.get("code", 0), "message": error_text}}, None)
     if "id" in message and isinstance(message.get("method"), str):  # a request of the server's own
         return LightMessage(kept | {"method": message["method"], "params": {}}, None)
     return LightMessage(None if "method" in message else kept | {"result": 0}, None)

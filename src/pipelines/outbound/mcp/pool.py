@@ -68,14 +68,14 @@ class PooledSession:
         try:
             return McpOutcome(result=await request(session, exchange))
         except SessionGone:
-            asked = _session_gone(exchange, await self._end_reason())
+            answer = _session_gone(exchange, await self._end_reason())
             self._drop_session(session)
-            return asked
+            return answer
         except Refused as error:
-            asked = _request_refused(exchange, str(error))
-        if asked.is_surely_unsent or not session.is_alive:
+            answer = _request_refused(exchange, str(error))
+        if answer.is_surely_unsent or not session.is_alive:
             self._drop_session(session)
-        return asked
+        return answer
 
     async def _end_reason(self) -> str:
         return "" if self._way is None else await self._way.why()

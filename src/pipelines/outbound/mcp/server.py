@@ -180,13 +180,13 @@ class McpServerEndpoint:
             except LiveCallFailed as failed:  # in words of the server's
                 raise self._masking.failed(str(failed), failed.notes) from None
             exchange = self._exchange()
-            asked = await self._pool.ask(session, exchange, ask)
-            if asked.result is not None:
-                return asked.result
-            if is_last or not asked.is_surely_unsent:
+            answer = await self._pool.ask(session, exchange, ask)
+            if answer.result is not None:
+                return answer.result
+            if is_last or not answer.is_surely_unsent:
                 break
-        maybe = f"; {MAY_BE_DONE}" if asked.is_unknown and tool is not None else ""
-        raise self._masking.failed(f"the MCP server {asked.reason}{maybe}", self._drift(tool))
+        maybe = f"; {MAY_BE_DONE}" if answer.is_unknown and tool is not None else ""
+        raise self._masking.failed(f"the MCP server {answer.reason}{maybe}", self._drift(tool))
 
     def _drift(self, tool: DiscoveredTool | None) -> list[str]:
         """For the trace: whether the server lists the tool otherwise now, as far as that is known."""

@@ -186,12 +186,12 @@ class McpSession:
         """With what was taken out of it, once that has been checked as the package checks the rest."""
         if not is_taken(result):
             return result
-        taken, exchange.result = exchange.result, None
-        if taken is None:
+        taken_result, exchange.result = exchange.result, None
+        if taken_result is None:
             raise NotAsMcp("answered with the result of another request")
         version = self._client.protocol_version
-        await in_thread(check_result, taken, method, version)
-        return taken
+        await in_thread(check_result, taken_result, method, version)
+        return taken_result
 
     # The task that holds it: what the package opens must be closed by the task that opened it
 

@@ -63,11 +63,11 @@ def others() -> list[str]:
         if name.isdigit() and name not in ("1", str(os.getpid())):
             try:
                 with open(f"/proc/{name}/stat") as file:
-                    told = file.read()
+                    pids = file.read()
             except OSError:
                 continue
-            if told.rpartition(")")[2].split()[0] not in ("Z", "X"):
-                found.append(told.partition("(")[2].rpartition(")")[0])
+            if pids.rpartition(")")[2].split()[0] not in ("Z", "X"):
+                found.append(pids.partition("(")[2].rpartition(")")[0])
     return found
 
 
@@ -126,9 +126,9 @@ class Sessions:
             return True
         except OSError:
             data = b""
-        heard = self.told[connection]
-        if data and len(heard) < _LARGEST_REPORT:
-            heard += data
+        received = self.told[connection]
+        if data and len(received) < _LARGEST_REPORT:
+            received += data
             return True
         self.ended.append(self.told.pop(connection))
         connection.close()
@@ -145,7 +145,7 @@ class Sessions:
                 self.ended.append(self.told.pop(connection))
                 connection.close()
         self.listener.close()
-        return [_session(bytes(heard)) for heard in self.ended]
+        return [_session(bytes(received)) for received in self.ended]
 
     @staticmethod
     def _has_more(connection: socket.socket) -> bool:
@@ -156,11 +156,11 @@ def _session(heard: bytes) -> Message:
     found: Message = {}
     for line in heard.split(b"\n"):
         try:
-            said = json.loads(line)
+            session = json.loads(line)
         except ValueError:
             continue
-        if isinstance(said, dict):
-            found |= said
+        if isinstance(session, dict):
+            found |= session
     return found
 
 
@@ -186,7 +186,7 @@ def run(message: Message) -> Message:
     kept = CutOutput(message["output_bytes"])
     timed_out = _watched(process, sessions, kept, time.monotonic() + message["timeout_s"])
     code = process.poll()
-    left = [] if timed_out else _remaining_processes()
+    remaining = [] if timed_out else _remaining_processes()
     kill_all()
     assert process.stdout is not None
     os.set_blocking(process.stdout.fileno(), False)
@@ -195,7 +195,7 @@ def run(message: Message) -> Message:
     return {
         "code": code,
         "timed_out": timed_out,
-        "left": left[:20],
+        "left": remaining[:20],
         "output": kept.text(),
         "sessions": sessions.close(),
     }

@@ -125,10 +125,10 @@ def open_door(port: int) -> socket.socket:
 
 def confinement() -> dict[str, str]:
     """What the kernel says about this process, for the host to check before it hands anything over."""
-    wanted = {"CapEff", "NoNewPrivs", "Seccomp"}
+    names = {"CapEff", "NoNewPrivs", "Seccomp"}
     with open("/proc/self/status") as status:
         parts = (line.split(":", 1) for line in status)
-        return {name: value.strip() for name, value in parts if name in wanted}
+        return {name: value.strip() for name, value in parts if name in names}
 
 
 def preload(host: Host) -> None:

@@ -41,12 +41,12 @@ def signature_of(function: Any) -> inspect.Signature:
 
 def readers_from(texts: dict[str, str]) -> dict[str, Any]:
     """The SDK's modules, which stand alone."""
-    made = {}
+    readers = {}
     for name, text in texts.items():
         module = types.ModuleType(f"odyssey_{name}")
         exec(compile(text, f"<{name}>", "exec"), module.__dict__)
-        made[name] = module
-    return made
+        readers[name] = module
+    return readers
 
 
 def described(name: str, function: Any, readers: dict[str, Any]) -> dict[str, Any]:
@@ -235,8 +235,8 @@ def unwritable(value: Any, where: str = "the result") -> str | None:
         for key, item in value.items():
             if not isinstance(key, str):
                 return f"{where} has the key {key!r}, which is {_a(key)} and no text"
-            if told := unwritable(item, f"{where}[{key!r}]"):
-                return told
+            if problem := unwritable(item, f"{where}[{key!r}]"):
+                return problem
         return None
     return f"{where} is {_a(value)}"
 

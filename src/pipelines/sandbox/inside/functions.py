@@ -61,8 +61,8 @@ class Program:
 
             result = asyncio.run(awaited())
         result = values.plain(result)
-        if told := values.unwritable(result):
-            raise Unwritable(told)
+        if problem := values.unwritable(result):
+            raise Unwritable(problem)
         return result
 
     def describe(self, job: Message) -> Any:

@@ -72,9 +72,9 @@ class Repository:
 
     def run(self, *arguments: str, given: bytes = b"") -> bytes:
         process = self.start(*arguments, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
-        printed, said = process.communicate(given)
+        printed, errors = process.communicate(given)
         if process.returncode:
-            words = said.decode("utf-8", "replace").strip()[-_LONGEST_WORDS:]
+            words = errors.decode("utf-8", "replace").strip()[-_LONGEST_WORDS:]
             raise GitFailed(words or f"git {arguments[0]} ended with {process.returncode}")
         return printed
 

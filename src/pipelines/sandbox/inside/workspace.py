@@ -91,9 +91,9 @@ def _is_unzipped(path: str) -> bool:
 
 def _unzip(archive: Any, entry: Any) -> None:
     """With the right to execute, which zipfile itself forgets."""
-    made = archive.extract(entry, WORKSPACE)  # below the workspace, whatever the name says
+    extracted = archive.extract(entry, WORKSPACE)  # below the workspace, whatever the name says
     if not entry.is_dir() and (entry.external_attr >> 16) & stat.S_IXUSR:
-        os.chmod(made, 0o755)
+        os.chmod(extracted, 0o755)
 
 
 def make_baseline(message: Message) -> Message:
@@ -320,8 +320,8 @@ def apply(message: Message) -> Message:
         repo.apply(base64.b64decode(message["patch"]))
     except repository.GitFailed as error:
         return {"problem": str(error)}
-    told = _describe_changes(repo, message["most_bytes"])
-    return {**told, "contents": {path: _content(path, message["most_bytes"]) for path in message["read"]}}
+    changes = _describe_changes(repo, message["most_bytes"])
+    return {**changes, "contents": {path: _content(path, message["most_bytes"]) for path in message["read"]}}
 
 
 def _content(path: str, most: int) -> str | None:
@@ -333,11 +333,11 @@ def restore(message: Message) -> Message:
     """Files of the runner and of the tests as the baseline has them, then those of the scenario."""
     repo = own_repository()
     known = set(repo.run("ls-tree", "-r", "-z", "--name-only", "HEAD").split(b"\0"))
-    wanted = [os.fsencode(path) for path in message["restore"]]
-    wanted += _changed_settings(repo, message["settings"], known)
-    for path in wanted:
+    settings = [os.fsencode(path) for path in message["restore"]]
+    settings += _changed_settings(repo, message["settings"], known)
+    for path in settings:
         repository.remove_below(WORKSPACE.encode(), path)
-    back = [path for path in wanted if path in known]
+    back = [path for path in settings if path in known]
     if back:
         repo.unstage(back)
         repo.write_out(back)
@@ -349,7 +349,7 @@ def restore(message: Message) -> Message:
             _write(WORKSPACE, path, text)
     _remember_tests(message["files"])
     there = [path for path in message["files"] if os.fsencode(path) in known]
-    return {"restored": [os.fsdecode(path) for path in wanted], "known": there}
+    return {"restored": [os.fsdecode(path) for path in settings], "known": there}
 
 
 #: Files that only grading brings, by path: their text, and what the file system says of them.

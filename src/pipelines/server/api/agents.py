@@ -101,8 +101,8 @@ async def post_test_connection(agent_id: Id, request: Request, platform: Ours, k
     An agent behind a URL is pinged with its auth header; code is loaded in a sandbox, and not called.
     """
     client, code_runner = request.app.state.agent_client, request.app.state.code_runner
-    told = await check_connection.check_connection(platform, client, code_runner, key.org_id, agent_id)
-    return answer(told)
+    result = await check_connection.check_connection(platform, client, code_runner, key.org_id, agent_id)
+    return answer(result)
 
 
 @router.put("/{agent_id}/code", openapi_extra=bodies.ZIP)

@@ -45,7 +45,7 @@ from pipelines.server.api.schemas import bodies
 from pipelines.server.service.batch_watches import BatchWatches, while_welcome
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.paging import Filter
-from pipelines.storage.lists.summaries import asked_of_tasks
+from pipelines.storage.lists.summaries import instructions_of_tasks
 from pipelines.storage.runs.batches import batches_of_org
 from pipelines.storage.runs.runs import runs_of_org
 
@@ -103,8 +103,8 @@ async def get_batch(
 ) -> Response:
     """The batch, its counts by status and verdict, the pass rate with its interval, pass^k, and its costs."""
     batch = await open_batch.read_batch(platform, key.org_id, batch_id)
-    told = await costs_of_batch(platform, batch_id) if costs else None
-    return answer(batch | {"costs": told})
+    costs_by_part = await costs_of_batch(platform, batch_id) if costs else None
+    return answer(batch | {"costs": costs_by_part})
 
 
 @router.get("/{batch_id}/events", responses=bodies.EVENTS)
@@ -268,8 +268,8 @@ def _exported(
     connection: Connection, *, filters: list[Filter], after: int | None
 ) -> tuple[list[JsonObject], int | None]:
     page = runs_of_org(connection, filters=filters, limit=EXPORT_PAGE, before_id=after, newest_first=False)
-    asked = asked_of_tasks(connection, (run.task_id for run in page.items))
-    return [run.as_json() | asked[run.task_id].as_json() for run in page.items], page.last_id
+    instructions = instructions_of_tasks(connection, (run.task_id for run in page.items))
+    return [run.as_json() | instructions[run.task_id].as_json() for run in page.items], page.last_id
 
 
 async def _as_json(pages: AsyncIterator[list[JsonObject]]) -> AsyncIterator[bytes]:

@@ -57,13 +57,13 @@ async def import_cassette(name: Name, request: Request, platform: Ours, key: Con
     """
     body = await read_body(request, MAX_BYTES)
     try:
-        taken = await manage_cassettes.import_cassette(platform, key.org_id, name, body)
+        imported = await manage_cassettes.import_cassette(platform, key.org_id, name, body)
     except TookTooMuch as error:
         raise unreadable(error) from None
     finally:
         if not isinstance(body, bytes):
             body.close()
-    return answer(taken)
+    return answer(imported)
 
 
 @router.delete("/{name}", status_code=204)

@@ -25,8 +25,8 @@ router = APIRouter(prefix="/api/credentials", tags=["credentials"])
 @router.post("", status_code=201, openapi_extra=json_body(bodies.CREDENTIAL))
 async def set_credential(request: Request, platform: Ours, key: Contributor) -> Response:
     """Keep a secret under a name; one of this name gets the new value. The value is never shown again."""
-    made = await manage_credentials.set_credential(platform, key.org_id, await read_json_object(request))
-    return answer(made, 201)
+    stored = await manage_credentials.set_credential(platform, key.org_id, await read_json_object(request))
+    return answer(stored, 201)
 
 
 @router.get("")

@@ -24,8 +24,8 @@ router = APIRouter(prefix="/api/keys", tags=["keys"])
 @router.post("", status_code=201, openapi_extra=json_body(bodies.KEY))
 async def create_key(request: Request, platform: Ours, key: Admin) -> Response:
     """A new key of this org; `api_key` in the answer is the only time it is shown."""
-    made = await manage_keys.create_key(platform, key, await read_json_object(request))
-    return answer(made, 201)
+    created = await manage_keys.create_key(platform, key, await read_json_object(request))
+    return answer(created, 201)
 
 
 @router.get("")

@@ -153,10 +153,10 @@ async def estimate_runs(
 
     Null where no run says anything of it.
     """
-    wanted = BatchEstimateRequest(
+    request = BatchEstimateRequest(
         agent_id=agent_id, dataset_id=dataset_id, tag="", repeats=repeats, concurrency=concurrency
     )
-    return answer((await estimate_batch(platform, key.org_id, wanted)).as_json())
+    return answer((await estimate_batch(platform, key.org_id, request)).as_json())
 
 
 @router.get("/{run_id}")

@@ -36,8 +36,8 @@ async def create_tool_endpoint(request: Request, platform: Ours, key: Contributo
     Where they cannot be found the endpoint is there without tools, and `discovery_error` says why.
     """
     body = await _read_endpoint(request)
-    made = await manage_endpoints.create_endpoint(platform, key.org_id, body)
-    return answer(made, 201)
+    created = await manage_endpoints.create_endpoint(platform, key.org_id, body)
+    return answer(created, 201)
 
 
 @router.get("")
@@ -134,5 +134,5 @@ async def _read_endpoint(request: Request) -> JsonObject:
         return await read_json_object(request, limit=MAX_ENDPOINT_BYTES)
     except Refused as refused:
         hint = "send the OpenAPI document in `spec` as a JSON string, not as an object"
-        told = [replace(each, hint=hint) if each.hint is not None else each for each in refused.problems]
-        raise Refused(told, refused.what) from None
+        problems = [replace(each, hint=hint) if each.hint is not None else each for each in refused.problems]
+        raise Refused(problems, refused.what) from None

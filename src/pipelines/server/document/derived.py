@@ -51,14 +51,14 @@ _PLAIN: dict[Any, JsonObject] = {
 
 def components(records: Iterable[type | Page]) -> dict[str, JsonObject]:
     """The schemas of these records and of all that are in them, by name."""
-    made: dict[str, JsonObject] = {}
+    schemas: dict[str, JsonObject] = {}
     for each in records:
         if isinstance(each, Page):
-            _schema(each.of, (), made)
-            made[each.name] = page_of(component_of(each.of), each.what)
+            _schema(each.of, (), schemas)
+            schemas[each.name] = page_of(component_of(each.of), each.what)
         else:
-            _schema(each, (), made)
-    return made
+            _schema(each, (), schemas)
+    return schemas
 
 
 def properties_of(record: type) -> dict[str, JsonObject]:

@@ -26,11 +26,11 @@ def record(
     optional: Mapping[str, JsonObject] | None = None,
 ) -> JsonObject:
     """An object with these fields. Others may be added by later versions, so it is not closed."""
-    made: JsonObject = {"type": "object", "description": description}
-    made["properties"] = {**required, **(optional or {})}
+    schema: JsonObject = {"type": "object", "description": description}
+    schema["properties"] = {**required, **(optional or {})}
     if required:
-        made["required"] = [*required]
-    return made
+        schema["required"] = [*required]
+    return schema
 
 
 def one_of(values: Iterable[str]) -> JsonObject:

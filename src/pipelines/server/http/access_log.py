@@ -26,7 +26,7 @@ def request(method: str, path: str, status: int | None, started: float, run_id: 
     """`status` is None if no response was sent: the client disconnected, or the task declares a fault."""
     duration_ms = round((time.perf_counter() - started) * 1000, 3)
     # A path is percent-decoded: a line break in it would begin a line of its own.
-    shown = path[:MAX_PATH].encode("unicode_escape").decode("ascii")
+    path_text = path[:MAX_PATH].encode("unicode_escape").decode("ascii")
     run = f" run {run_id}" if run_id is not None else ""
     fields = {
         "method": method,
@@ -35,7 +35,7 @@ def request(method: str, path: str, status: int | None, started: float, run_id: 
         "duration_ms": duration_ms,
         "run_id": run_id,
     }
-    log.info("%s %s %s %s ms%s", method, shown, status or "-", duration_ms, run, extra={FIELDS: fields})
+    log.info("%s %s %s %s ms%s", method, path_text, status or "-", duration_ms, run, extra={FIELDS: fields})
 
 
 def logged(answer: Answer) -> Answer:

@@ -25,9 +25,9 @@ _ACTIONS = (
 
 def commands_for(typed: str, may: Callable[[str], bool]) -> list[tuple[str, str]]:
     """(label, path) of those that have every typed word, or its beginning; without words, all actions."""
-    wanted = typed.lower().split()
-    offered = _all() if wanted else _ACTIONS
-    return [(label, path) for label, path, role in offered if may(role.value) and _has_words(label, wanted)]
+    words = typed.lower().split()
+    offered = _all() if words else _ACTIONS
+    return [(label, path) for label, path, role in offered if may(role.value) and _has_words(label, words)]
 
 
 def _all() -> Iterator[tuple[str, str, Role]]:
@@ -36,6 +36,6 @@ def _all() -> Iterator[tuple[str, str, Role]]:
     yield from ((f"Go to Settings: {label}", path, role) for _, label, path, role in TABS)
 
 
-def _has_words(label: str, wanted: list[str]) -> bool:
+def _has_words(label: str, words: list[str]) -> bool:
     known = label.lower().replace(":", "").split()
-    return all(any(word.startswith(each) for word in known) for each in wanted)
+    return all(any(word.startswith(each) for word in known) for each in words)

@@ -81,8 +81,11 @@ def problems_by_field(problems: Iterable[Problem], fields: Iterable[str]) -> dic
     for problem in problems:
         first, _, rest = problem.path.removeprefix("/").partition("/")
         if first in known:
-            said: JsonObject = {"path": "", "message": said_of(f"/{rest}" if rest else "", problem.message)}
-            found[first].append(said | _hint(problem))
+            shown_problem: JsonObject = {
+                "path": "",
+                "message": said_of(f"/{rest}" if rest else "", problem.message),
+            }
+            found[first].append(shown_problem | _hint(problem))
         else:
             found[""].append(problem.as_json())
     return found

@@ -59,8 +59,8 @@ async def home_page(request: Request, visitor: Reader) -> Response:
 async def post_example(request: Request, visitor: Writer) -> Response:
     """Creates the example agent and its tasks. Runs nothing."""
     agent, dataset = await make_example(platform_of(request), visitor.org_id)
-    made = f"Created agent {agent.id}, {agent.definition.name}, and dataset {dataset.id}"
-    return go("/", f"{made} with {dataset.task_count} tasks. Nothing has run yet.")
+    message = f"Created agent {agent.id}, {agent.definition.name}, and dataset {dataset.id}"
+    return go("/", f"{message} with {dataset.task_count} tasks. Nothing has run yet.")
 
 
 def _read(connection: Connection, org_id: int) -> Home:

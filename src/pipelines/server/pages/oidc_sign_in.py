@@ -69,8 +69,8 @@ async def come_back(
     if iss and iss != oidc.issuer:  # RFC 9207: the answer is of another issuer than was asked
         return _refused(request, begun.then, f"The response came from a different issuer than {oidc.issuer}.")
     if error or not code:
-        told = f"{error or 'no code'}{': ' if error_description else ''}{error_description}"[:MOST_SAID]
-        return _refused(request, begun.then, f"{oidc.name} did not sign you in: {told}")
+        reason = f"{error or 'no code'}{': ' if error_description else ''}{error_description}"[:MOST_SAID]
+        return _refused(request, begun.then, f"{oidc.name} did not sign you in: {reason}")
     return await _finish(request, oidc, begun, code)
 
 

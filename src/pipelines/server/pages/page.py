@@ -61,18 +61,18 @@ async def page(
     Renders in a thread, because a large table takes a tenth of a second. Each org renders at most two pages
     at a time, because every such thread slows down the others.
     """
-    said = unquote(request.cookies.get(SAID_COOKIE, ""))
+    message = unquote(request.cookies.get(SAID_COOKIE, ""))
     frame = {
         "me": await _me(request, visitor),
         "title": title,
         "here": here,
         "trail": trail,
-        "said": said,
+        "said": message,
         "may": visitor.may,
     }
     text = await _rendered(visitor, template, frame | context)
     response = HTMLResponse(text, status, headers=HEADERS)
-    if said:
+    if message:
         response.delete_cookie(SAID_COOKIE)
     return response
 

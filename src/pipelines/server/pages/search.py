@@ -35,14 +35,14 @@ async def search_page(
     open: Annotated[Literal["yes", ""], Query()] = "",
 ) -> Response:
     """With `open=yes`, as the forms send it, a single hit is opened."""
-    asked = q.replace("\x00", "").strip()[:LONGEST]
+    words = q.replace("\x00", "").strip()[:LONGEST]
     found: list[Found] = await platform_of(request).database.read(
-        lambda connection: find(connection, visitor.org_id, asked)
+        lambda connection: find(connection, visitor.org_id, words)
     )
-    shown = [(each, PATHS[each.kind].format(each.id)) for each in found]
-    commands = commands_for(asked, visitor.may)
-    paths = [path for _, path in (*commands, *shown)]
-    if open and asked and len(paths) == 1:
+    results = [(each, PATHS[each.kind].format(each.id)) for each in found]
+    commands = commands_for(words, visitor.may)
+    paths = [path for _, path in (*commands, *results)]
+    if open and words and len(paths) == 1:
         return RedirectResponse(paths[0], 303)
     return await page(
         request,
@@ -50,7 +50,7 @@ async def search_page(
         "search.html",
         title="Find",
         here="",
-        asked=asked,
+        asked=words,
         commands=commands,
-        found=shown,
+        found=results,
     )

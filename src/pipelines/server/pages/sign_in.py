@@ -94,8 +94,8 @@ def to_sign_in(request: Request) -> Response:
     """A page for which somebody must be known; they come back to it."""
     if request.headers.get("hx-request"):
         return Response(status_code=401, headers={"hx-redirect": "/sign-in"})
-    wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    back = wanted if request.method in ("GET", "HEAD") else "/"
+    target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    back = target if request.method in ("GET", "HEAD") else "/"
     return RedirectResponse(f"/sign-in?next={quote(back, safe='')}", 303)
 
 

@@ -137,8 +137,8 @@ class McpEndpoint:
             return WireReply(200, dumps(answer), None, ((_SESSION, session.encode()),))
         if request.method == "tools/call":
             return WireReply(200, await self._called(live, request, headers, started), None)
-        told = await self._turns.do(live.org_id, lambda: dumps(self._result(live, request)))
-        return WireReply(200, told, None)
+        result = await self._turns.do(live.org_id, lambda: dumps(self._result(live, request)))
+        return WireReply(200, result, None)
 
     def _result(self, live: LiveRun, request: McpRequest) -> JsonObject:
         if request.method == "server/discover":

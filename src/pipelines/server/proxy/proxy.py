@@ -105,17 +105,17 @@ class Proxy:
             live = self.live_runs.get(token_hash) or await self.loaded(token_hash)
             scope[RUN] = live.id
             check_target(target, live, method=scope["method"], path=scope["path"])
-            asked = _ProxyRequest(scope, receive, send, headers, token_hash, target, started)
+            request = _ProxyRequest(scope, receive, send, headers, token_hash, target, started)
             if target.section == "mcp":
-                await self._mcp_message(live, asked)
+                await self._mcp_message(live, request)
             elif target.name is None:
                 if not self._is_active(live):
                     raise RunNotActive
                 await _send(send, _tools_of(live))
             elif target.section == "tools":
-                await self._tool_call(live, asked)
+                await self._tool_call(live, request)
             else:
-                await self._trace_event(live, asked)
+                await self._trace_event(live, request)
         except _Gone:
             return
         except Exception as error:  # noqa: BLE001 - the last handler
@@ -250,12 +250,12 @@ async def _read_body(receive: Receive) -> bytes | None:
 
 def _tools_of(live: LiveRun) -> WireReply:
     """The tools as the agent may see them: without their simulation."""
-    shown = [
+    tools = [
         {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
         | ({"output_schema": tool.output_schema} if tool.output_schema is not None else {})
         for tool in live.toolbox.tools.values()
     ]
-    return WireReply(200, dumps({"items": shown, "next_cursor": None}), None)
+    return WireReply(200, dumps({"items": tools, "next_cursor": None}), None)
 
 
 async def _fail(asked: _ProxyRequest, fault: WireFault, reply: Reply) -> None:

@@ -85,8 +85,8 @@ def check_target(target: Target, live: LiveRun, *, method: str, path: str) -> No
         raise InvalidRunToken("This token belongs to a different run than the one in the URL.")
     if target.section not in ("tools", "traces", "mcp") or (target.section == "mcp" and target.name):
         raise NotFound("Unknown path. The proxy has tools/{tool_name}, traces/{event_type} and mcp.")
-    wanted = "GET" if target.name is None and target.section == "tools" else "POST"
-    if method != wanted or (target.name is None and target.section == "traces"):
+    method_needed = "GET" if target.name is None and target.section == "tools" else "POST"
+    if method != method_needed or (target.name is None and target.section == "traces"):
         raise MethodNotAllowed(f"{path[:200]} does not support {method}.")
 
 

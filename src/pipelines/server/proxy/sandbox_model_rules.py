@@ -72,8 +72,8 @@ def target_of(scope: Scope, access: ModelAccess | None) -> Target:
     if len(query) > LONGEST_QUERY or _QUERY.fullmatch(query) is None:
         message = "The query is too long, or contains characters that are not valid in a URL."
         raise GatewayRefusal(400, "model_query_invalid", message)
-    asked = f"?{query.decode('ascii')}" if query else ""
-    return Target(access, opened, method, path, access.redaction.text(asked))
+    query_text = f"?{query.decode('ascii')}" if query else ""
+    return Target(access, opened, method, path, access.redaction.text(query_text))
 
 
 def _has_key(scope: Scope, key: str) -> bool:

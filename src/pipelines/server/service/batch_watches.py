@@ -122,9 +122,9 @@ class _Watch:
         while self._seen.number <= number:
             if self.task.done():  # the batch could not be read: those who watch hear why
                 self.task.result()
-            told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(told)
-            await told
+            change: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(change)
+            await change
         return self._seen
 
     async def _look(self) -> None:
@@ -148,17 +148,17 @@ class _Watch:
 
     async def _tell(self) -> None:
         waiting, self._waiting = self._waiting, []
-        for at, told in enumerate(waiting, 1):
-            if not told.done():
-                told.set_result(None)
+        for at, listener in enumerate(waiting, 1):
+            if not listener.done():
+                listener.set_result(None)
             if at % TOLD_AT_ONCE == 0:
                 await asyncio.sleep(0)
 
     def _tell_all(self) -> None:
         waiting, self._waiting = self._waiting, []
-        for told in waiting:
-            if not told.done():
-                told.set_result(None)
+        for listener in waiting:
+            if not listener.done():
+                listener.set_result(None)
 
 
 def _event(kind: str, data: bytes) -> bytes:

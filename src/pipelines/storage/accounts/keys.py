@@ -73,8 +73,8 @@ def orgs_called(connection: Connection, named: int | str) -> list[Org]:
 def add_key(connection: Connection, *, org_id: int, name: str, role: Role, key: str, now: str) -> ApiKey:
     preview = key[: len(KEY_PREFIX) + 4] + "…"
     row = {"org_id": org_id, "name": name, "role": role, "preview": preview, "created_at": now}
-    made = insert(connection, "api_keys", row | {"key_hash": hash_of(key)})
-    return ApiKey(id=made, revoked_at=None, **row)  # type: ignore[arg-type]
+    stored = insert(connection, "api_keys", row | {"key_hash": hash_of(key)})
+    return ApiKey(id=stored, revoked_at=None, **row)  # type: ignore[arg-type]
 
 
 def key_by_secret(connection: Connection, secret: str) -> ApiKey | None:

@@ -67,11 +67,11 @@ def _written(bearer: TokenBearer) -> str:
 
 
 def _read(text: str) -> TokenBearer:
-    told = loads_own(text)
-    assert isinstance(told, dict)
+    state = loads_own(text)
+    assert isinstance(state, dict)
     return TokenBearer(
-        org_id=int(str(told["org_id"])),
-        name=str(told["name"]),
-        role=Role(str(told["role"])),
-        issuer=str(told["issuer"]),
+        org_id=int(str(state["org_id"])),
+        name=str(state["name"]),
+        role=Role(str(state["role"])),
+        issuer=str(state["issuer"]),
     )

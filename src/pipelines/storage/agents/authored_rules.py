@@ -137,10 +137,10 @@ def rules_in_force(
 def known_rules(connection: Connection, *, dataset_id: int, texts: Sequence[str]) -> list[AuthoredRule]:
     """What was accepted or dismissed in other datasets and is in force for sentences of these texts."""
     version = rules_version(connection, dataset_id)
-    some, left = [], MOST_LOOKED_THROUGH
+    some, room_left = [], MOST_LOOKED_THROUGH
     for text in texts:
-        left -= len(text)
-        some += [text] if left >= 0 else []
+        room_left -= len(text)
+        some += [text] if room_left >= 0 else []
     rules = _rules_in_force(connection, dataset_id=dataset_id, version=version, texts=some)
     last = {sentence_key(rule.sentence): rule for rule in rules}
     return [rule for rule in last.values() if rule.dataset_id != dataset_id]

@@ -188,18 +188,18 @@ def tools_of_endpoint(
 ) -> Page[StoredTool]:
     """In the order in which they were found; with `is_drifted` only those that are otherwise by now. A page
     ends early at MAX_PAGE_CHARACTERS."""
-    asked: dict[str, Any] = {
+    columns: dict[str, Any] = {
         "filters": [Filter("endpoint_id", endpoint_id)],
         "before_id": after_id,
         "newest_first": False,
         "where": "drift IS NOT NULL" if is_drifted else None,
     }
-    sizes = page_of(connection, "endpoint_tools", limit=limit, columns=f"id, {_SIZE} AS size", **asked)
+    sizes = page_of(connection, "endpoint_tools", limit=limit, columns=f"id, {_SIZE} AS size", **columns)
     within = takewhile(
         lambda size: size <= MAX_PAGE_CHARACTERS, accumulate(row["size"] for row in sizes.items)
     )
     fitting = max(sum(1 for _ in within), 1)
-    rows = page_of(connection, "endpoint_tools", limit=fitting, **asked)
+    rows = page_of(connection, "endpoint_tools", limit=fitting, **columns)
     return Page([_tool(row) for row in rows.items], rows.last_id)
 
 

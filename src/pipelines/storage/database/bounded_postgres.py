@@ -40,8 +40,8 @@ _IN_SESSION = (
 
 def link_settings(url: str) -> dict[str, Any]:
     """What the URL does not say itself about connecting and keeping alive."""
-    said = conninfo_to_dict(url)
-    return {name: value for name, value in LINK.items() if name not in said}
+    settings = conninfo_to_dict(url)
+    return {name: value for name, value in LINK.items() if name not in settings}
 
 
 def engine_options(url: str) -> dict[str, Any]:
@@ -91,10 +91,10 @@ def _ending(waits: Any, silence_s: float, is_there: Callable[[], bool]) -> Gener
     A server that is there and only slow ends what it was asked by itself, after STATEMENT_S.
     """
     try:
-        wanted = next(waits)
+        event = next(waits)
         heard_at = time.monotonic()
         while True:
-            ready = yield wanted
+            ready = yield event
             if ready:
                 heard_at = time.monotonic()
             elif time.monotonic() - heard_at > silence_s:
@@ -102,7 +102,7 @@ def _ending(waits: Any, silence_s: float, is_there: Callable[[], bool]) -> Gener
                     silence_s = STATEMENT_S + PROBE_S
                     continue
                 raise Silent(f"nothing came from the database for {silence_s:g} s")
-            wanted = waits.send(ready)
+            event = waits.send(ready)
     except StopIteration as ended:
         return ended.value
 

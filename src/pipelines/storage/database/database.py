@@ -61,7 +61,7 @@ class _Group:
     def outcomes(self) -> Iterable[tuple[Heard, Exception | None]]:
         if not self.lost:
             return zip(self.heard, repeat(None))
-        return [(heard, self.lost.get(position)) for position, heard in enumerate(self.heard)]
+        return [(listener, self.lost.get(position)) for position, listener in enumerate(self.heard)]
 
 
 class Database:
@@ -149,8 +149,8 @@ class Database:
         """
         async with self._parts:
             await self._log_at_rest()
-            if (left := self._parts_rest_until - self._time()) > 0:
-                await rest(left)
+            if (rest_s := self._parts_rest_until - self._time()) > 0:
+                await rest(rest_s)
             start = self._time()
             try:
                 return await self.write(change)
@@ -321,13 +321,13 @@ class Database:
         self._next = _Group(changes=waiting.changes, restarts_log=waiting.restarts_log)
         after = waiting.completions or {}
         voided: list[tuple[Heard, Exception | None]] = []
-        for position, (row, heard) in enumerate(zip(waiting.rows, waiting.heard, strict=True)):
+        for position, (row, listener) in enumerate(zip(waiting.rows, waiting.heard, strict=True)):
             if row.run_id in reasons:
-                voided.append((heard, reasons[row.run_id]))
+                voided.append((listener, reasons[row.run_id]))
             elif position in after:
-                self.complete(row, after[position], heard)
+                self.complete(row, after[position], listener)
             else:
-                self.store(row, heard)
+                self.store(row, listener)
         return voided
 
     def _checkpoint_long_log(self) -> None:
@@ -377,8 +377,8 @@ def _tell(outcomes: Iterable[tuple[Heard, Exception | None]]) -> None:
     untold = iter(outcomes)
     while True:
         try:
-            for heard, outcome in untold:
-                heard(outcome)
+            for listener, outcome in untold:
+                listener(outcome)
             return
         except Exception:
             log.exception("A callback of a stored row failed")

@@ -36,12 +36,12 @@ def page_of(
 
     `columns` has `id` among them; what is not asked for is not read from disk.
     """
-    asked = [part for part in filters if part.value is not None]
+    parts = [part for part in filters if part.value is not None]
     conditions = [
         *([where] if where is not None else []),
-        *(f"{part.column} {part.operator} ?" for part in asked),
+        *(f"{part.column} {part.operator} ?" for part in parts),
     ]
-    values = [part.value for part in asked]
+    values = [part.value for part in parts]
     if before_id is not None:
         conditions.append("id < ?" if newest_first else "id > ?")
         values.append(before_id)

@@ -61,8 +61,8 @@ class RowsToStore:
                 continue
             try:
                 self._store_one(position)
-            except SequenceTaken as taken:
-                self._lose(position, taken)
+            except SequenceTaken as conflict:
+                self._lose(position, conflict)
             except Exception as error:  # noqa: BLE001 - told to whoever waits for the row
                 if self.store.is_taken(error):
                     self._lose(position, SequenceTaken())

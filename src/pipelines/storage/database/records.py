@@ -55,10 +55,10 @@ class Mapper(Generic[R]):
         read = ", ".join(f"{each.field}={each.reading}" for each in found)
         handed = "".join(f", {name}" for name in handed_in)
         passed = "".join(f", {name}={name}" for name in handed_in)
-        taken = ", ".join(f"_{each.field}" for each in found)
+        listed = ", ".join(f"_{each.field}" for each in found)
         values = ", ".join(each.writing for each in written)
         exec(
-            f"def read(row{handed}):\n ({taken},) = row\n return Record({read}{passed})\n"
+            f"def read(row{handed}):\n ({listed},) = row\n return Record({read}{passed})\n"
             f"def values(record):\n return ({values},)\n",
             space,
         )
@@ -122,17 +122,17 @@ class _Column(NamedTuple):
 
     @classmethod
     def of(cls, field: str, hint: Any) -> "_Column":
-        said = Stored()
+        stored_note = Stored()
         if get_origin(hint) is Annotated:
             hint, *notes = get_args(hint)
-            said = next((note for note in notes if isinstance(note, Stored)), said)
+            stored_note = next((note for note in notes if isinstance(note, Stored)), stored_note)
         stored, value = f"_{field}", f"record.{field}"
         reading, writing, used = _conversion(field, hint, stored, value)
-        if said.read is not None:
-            reading, used = f"read_{field}({stored})", used | {f"read_{field}": said.read}
-        if said.write is not None:
-            writing, used = f"write_{field}({value})", used | {f"write_{field}": said.write}
-        return cls(field, said.column or field, reading, writing, used)
+        if stored_note.read is not None:
+            reading, used = f"read_{field}({stored})", used | {f"read_{field}": stored_note.read}
+        if stored_note.write is not None:
+            writing, used = f"write_{field}({value})", used | {f"write_{field}": stored_note.write}
+        return cls(field, stored_note.column or field, reading, writing, used)
 
 
 def _conversion(field: str, hint: Any, stored: str, value: str) -> tuple[str, str, dict[str, Any]]:

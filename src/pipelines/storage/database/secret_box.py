@@ -49,11 +49,11 @@ def load_or_make_key(path: Path, given: str | None) -> bytes:
         return decoded_key(given)
     if not path.exists():
         # Under another name first: a kill in between must not leave half a key.
-        made = path.with_suffix(f".{os.getpid()}")
-        descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        temporary = path.with_suffix(f".{os.getpid()}")
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(base64.b64encode(secrets.token_bytes(32)) + b"\n")
-        made.replace(path)
+        temporary.replace(path)
     return decoded_key(path.read_text())
 
 

@@ -99,11 +99,11 @@ def drafts_of_org(
     before_id: int | None,
 ) -> Page[DraftHead]:
     """Newest first."""
-    asked = {"org_id": org_id, "status": status, "kind": kind, "skill": skill}
+    filters = {"org_id": org_id, "status": status, "kind": kind, "skill": skill}
     page = page_of(
         connection,
         "eval_drafts",
-        filters=[Filter(column, value) for column, value in asked.items()],
+        filters=[Filter(column, value) for column, value in filters.items()],
         limit=limit,
         before_id=before_id,
         columns=f"{_HEAD.columns}, id",

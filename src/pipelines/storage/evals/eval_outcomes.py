@@ -199,8 +199,8 @@ def eval_run(connection: Connection, *, org_id: int, run_id: int) -> JsonObject 
 
 
 def _run(row: Row) -> JsonObject:
-    shown: JsonObject = {column: row[column] for column in _RUN_COLUMNS}
+    body: JsonObject = {column: row[column] for column in _RUN_COLUMNS}
     for column in ("retried", "matched", "is_flagged"):
-        value = shown[column]
-        shown[column] = bool(value) if value is not None else None
-    return shown
+        value = body[column]
+        body[column] = bool(value) if value is not None else None
+    return body

@@ -78,7 +78,7 @@ def injected_texts(connection: Connection, *, matrix_id: str, most_characters: i
     )
     places = [(row[0], row[1], row[2], row[3], row[4], row[5]) for row in rows]
     shared = [text_hash for text_hash, _ in Counter(place[5] for place in places).most_common()]
-    taken: list[str] = []
+    texts: list[str] = []
     room = most_characters
     for some in some_of(shared, _NAMES_AT_ONCE):
         sizes = connection.execute(
@@ -87,14 +87,14 @@ def injected_texts(connection: Connection, *, matrix_id: str, most_characters: i
         known = {row[0]: int(row[1]) for row in sizes}
         for text_hash in some:
             if known.get(text_hash, most_characters + 1) <= room:
-                taken.append(text_hash)
+                texts.append(text_hash)
                 room -= known[text_hash]
-    return Injected(places, texts_of(connection, taken))
+    return Injected(places, texts_of(connection, texts))
 
 
 def _where(filters: Sequence[Filter], is_baseline: bool | None) -> tuple[str, list[object]]:
-    asked = [part for part in filters if part.value is not None]
-    conditions = [f"{part.column} {part.operator} ?" for part in asked]
+    parts = [part for part in filters if part.value is not None]
+    conditions = [f"{part.column} {part.operator} ?" for part in parts]
     if is_baseline is not None:
         conditions.append("variation IS NULL" if is_baseline else "variation IS NOT NULL")
-    return " AND ".join(conditions) or "1 = 1", [part.value for part in asked]
+    return " AND ".join(conditions) or "1 = 1", [part.value for part in parts]

@@ -41,10 +41,10 @@ class SpanLines(NamedTuple):
 
 def add_spans(connection: Connection, part: bytes, *, org_id: int, arrived_ns: int) -> int:
     """Store one part, as `core.evals.kept_spans` makes them; how many of its spans were not there before."""
-    told = loads_own(part)
-    assert isinstance(told, dict)
-    ids = _resource_ids(connection, told["resources"], org_id=org_id, seen_ns=arrived_ns)
-    rows = [_row(StoredSpan(*row), ids, org_id, arrived_ns) for row in told["rows"]]  # type: ignore[union-attr, misc]
+    span = loads_own(part)
+    assert isinstance(span, dict)
+    ids = _resource_ids(connection, span["resources"], org_id=org_id, seen_ns=arrived_ns)
+    rows = [_row(StoredSpan(*row), ids, org_id, arrived_ns) for row in span["rows"]]  # type: ignore[union-attr, misc]
     added = 0
     for start in range(0, len(rows), ROWS_A_STATEMENT):
         some = rows[start : start + ROWS_A_STATEMENT]
@@ -60,9 +60,9 @@ def add_spans(connection: Connection, part: bytes, *, org_id: int, arrived_ns: i
 def _row(span: StoredSpan, ids: dict[str, int], org_id: int, arrived_ns: int) -> tuple[object, ...]:
     trace_id, span_id = bytes.fromhex(span.trace_id), bytes.fromhex(span.span_id)
     parent_id = bytes.fromhex(span.parent_id) if span.parent_id is not None else None
-    told = span[StoredSpan._fields.index("skill") :]
+    values = span[StoredSpan._fields.index("skill") :]
     whose = (ids[span.resource], span.agent_id, span.device_id, parent_id)
-    return (org_id, arrived_ns, trace_id, span_id, *whose, *told)
+    return (org_id, arrived_ns, trace_id, span_id, *whose, *values)
 
 
 def _resource_ids(connection: Connection, resources: Json, *, org_id: int, seen_ns: int) -> dict[str, int]:
@@ -118,10 +118,10 @@ def span_lines(connection: Connection, window: Window, after: Place | None) -> S
 
 
 def _line(row: Row) -> bytes:
-    _, _, trace_id, span_id, parent_id, *told, input, outcome = row
+    _, _, trace_id, span_id, parent_id, *values, input, outcome = row
     ids = [trace_id.hex(), span_id.hex(), parent_id.hex() if parent_id is not None else None]
     texts = (raw_json(text) if text is not None else None for text in (input, outcome))
-    return dumps([*ids, *told, *texts])
+    return dumps([*ids, *values, *texts])
 
 
 def _conditions(window: Window) -> tuple[str, list[object]]:

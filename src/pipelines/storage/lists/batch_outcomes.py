@@ -172,8 +172,8 @@ def cost_of_batch(connection: Connection, batch_id: int) -> BatchCost:
         f"SELECT {COST_COLUMN} FROM runs WHERE batch_id = ? AND ended_at IS NOT NULL ORDER BY id LIMIT ?",
         (batch_id, MOST_COSTS),
     ).fetchall()
-    told = [cost for cost in (cost_in(row[0]) for row in rows) if cost is not None]
-    return BatchCost(sum(told), len(told), len(rows))
+    costs = [cost for cost in (cost_in(row[0]) for row in rows) if cost is not None]
+    return BatchCost(sum(costs), len(costs), len(rows))
 
 
 def ran_before(connection: Connection, *, org_id: int, agent_id: int, most: int) -> list[RanBefore]:

@@ -145,7 +145,7 @@ def task_lines(
     """In the author's order. The database finds what may fit, which is then looked at."""
     conditions, values = _conditions(wanted)
     fitting: list[TaskLine] = []
-    left = MOST_WHOLE
+    room_left = MOST_WHOLE
     # Where the database alone decides, what it finds is what is shown.
     at_once = TASKS_AT_ONCE if wanted.axis or wanted.has_oracle is not None else limit + 1
     last_id = after_id or 0
@@ -158,8 +158,8 @@ def task_lines(
             (dataset_id, last_id, *values, at_once),
         ).fetchall()
         for row in rows:
-            is_long = len(row["head"]) == LOOKED_AT_CHARACTERS and left > 0
-            left -= is_long
+            is_long = len(row["head"]) == LOOKED_AT_CHARACTERS and room_left > 0
+            room_left -= is_long
             line = _task_line(row, text_of(connection, row["seed_hash"]) if is_long else row["head"])
             fitting += [line] if _fits(line, wanted) else []
         if len(rows) < at_once:

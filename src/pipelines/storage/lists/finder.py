@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.paging import holding
-from pipelines.storage.lists.summaries import asked_of_tasks
+from pipelines.storage.lists.summaries import instructions_of_tasks
 from pipelines.storage.runs.runs import IN_SIGHT
 
 OF_EACH = 8
@@ -150,12 +150,12 @@ def _asking(
     connection: Connection, kind: str, words: str, looked_at: list[tuple[int, int, str]]
 ) -> list[Found]:
     """Of (id, task, when), those whose task has this key or asks in these words, all of them in any order."""
-    asked = asked_of_tasks(connection, (task_id for _, task_id, _ in looked_at))
-    wanted = words.lower().split()
+    instructions = instructions_of_tasks(connection, (task_id for _, task_id, _ in looked_at))
+    needles = words.lower().split()
     found: list[Found] = []
     for number, task_id, when in looked_at:
-        task = asked[task_id]
+        task = instructions[task_id]
         text = task.user_instruction or ""
-        if all(word in text.lower() for word in wanted) or words == task.task_key:
+        if all(word in text.lower() for word in needles) or words == task.task_key:
             found.append(Found(kind, str(number), text[:LONGEST_ASKED], when))
     return found[:OF_EACH]

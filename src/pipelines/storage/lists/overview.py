@@ -93,8 +93,8 @@ def latest(connection: Connection, org_id: int) -> Latest:
     for row in rows:
         errors.add(row["id"], [row["error_class"]])
         judged.add(row["id"], [row["judge_error"]])
-        told = loads_own(row["soft_warnings"]) if row["soft_warnings"] else []
-        warned.add(row["id"], told if isinstance(told, list) else [])
+        warnings = loads_own(row["soft_warnings"]) if row["soft_warnings"] else []
+        warned.add(row["id"], warnings if isinstance(warnings, list) else [])
     return Latest(len(rows), errors.most(), judged.most(), warned.most())
 
 

@@ -19,7 +19,7 @@ class ReportSize(NamedTuple):
 
 def size_of_batch(connection: Connection, *, batch_id: int) -> ReportSize:
     """Reads the length of everything: seconds for a very large batch."""
-    runs, said = connection.execute(
+    runs, reply_size = connection.execute(
         "SELECT COUNT(*), COALESCE(SUM(COALESCE(LENGTH(final_response), 0)"
         " + COALESCE(LENGTH(judgement), 0)), 0) FROM runs WHERE batch_id = ? AND retried = 0",
         (batch_id,),
@@ -29,7 +29,7 @@ def size_of_batch(connection: Connection, *, batch_id: int) -> ReportSize:
         " WHERE r.batch_id = ? AND r.retried = 0",
         (batch_id,),
     ).fetchone()
-    return ReportSize(int(runs), int(rows), int(said) + int(traced))
+    return ReportSize(int(runs), int(rows), int(reply_size) + int(traced))
 
 
 def decided_reviews(

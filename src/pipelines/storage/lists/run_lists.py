@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pipelines.core.text.json_text import JsonObject, loads_own
 from pipelines.storage.database.connection import Connection, in_list
 from pipelines.storage.database.paging import Filter, page_of
-from pipelines.storage.lists.summaries import asked_of_tasks, run_summaries
+from pipelines.storage.lists.summaries import instructions_of_tasks, run_summaries
 from pipelines.storage.runs.runs import IN_SIGHT, judged_conditions
 
 MOST_COUNTED = 10_000  # runs that a count looks at, the newest first
@@ -112,16 +112,16 @@ def run_page(connection: Connection, wanted: RunFilter, *, limit: int, before_id
 def count_runs(connection: Connection, wanted: RunFilter) -> RunCount:
     """How many there are; of very many, how many among the newest. Words are not looked for."""
     found = [part for part in wanted.by_index() if part.value is not None]
-    asked = [part for part in wanted.by_row() if part.value is not None]
+    filters = [part for part in wanted.by_row() if part.value is not None]
     judged = wanted.by_judgement()
-    matches = " AND ".join((IN_SIGHT, *(f"{part.column} = ?" for part in asked), *judged))
-    read = ["id", "batch_id", *(part.column for part in asked)]
+    matches = " AND ".join((IN_SIGHT, *(f"{part.column} = ?" for part in filters), *judged))
+    read = ["id", "batch_id", *(part.column for part in filters)]
     read += ["verdict", "judge_error", "retried", "human_verdict", "unverified"] if judged else []
     row = connection.execute(
         f"SELECT COUNT(*), SUM(CASE WHEN {matches} THEN 1 ELSE 0 END) FROM"
         f" (SELECT {', '.join(dict.fromkeys(read))} FROM runs"
         f" WHERE {' AND '.join(f'{part.column} = ?' for part in found)} ORDER BY id DESC LIMIT ?) AS newest",
-        (*(part.value for part in asked), *(part.value for part in found), MOST_COUNTED + 1),
+        (*(part.value for part in filters), *(part.value for part in found), MOST_COUNTED + 1),
     ).fetchone()
     return RunCount(int(row[1] or 0), min(row[0], MOST_COUNTED), row[0] <= MOST_COUNTED)
 
@@ -151,9 +151,9 @@ def dataset_names(connection: Connection, dataset_ids: Iterable[int], *, org_id:
 
 
 def _names_of(connection: Connection, table: str, ids: Iterable[int], org_id: int) -> dict[int, str]:
-    asked = sorted(set(ids))
+    names = sorted(set(ids))
     rows = connection.execute(
-        f"SELECT id, name FROM {table} WHERE org_id = ? AND id IN {in_list(asked)}", (org_id, *asked)
+        f"SELECT id, name FROM {table} WHERE org_id = ? AND id IN {in_list(names)}", (org_id, *names)
     )
     return {row[0]: row[1] for row in rows}
 
@@ -178,8 +178,8 @@ def _with_words(
             columns="id, task_id",
         )
         unread = {row["task_id"] for row in page.items} - says.keys()
-        for task_id, asked in asked_of_tasks(connection, unread).items():
-            says[task_id] = words in (asked.user_instruction or "").casefold()
+        for task_id, instruction in instructions_of_tasks(connection, unread).items():
+            says[task_id] = words in (instruction.user_instruction or "").casefold()
         for row in page.items:
             if len(found) == limit and says[row["task_id"]]:
                 return found, found[-1], searched

@@ -60,8 +60,8 @@ def run_summaries(
         where=" AND ".join((IN_SIGHT, *judged, *chosen)),
         columns=", ".join(f"{column} AS {name}" for name, column in _RUN_COLUMNS.items()),
     )
-    asked = asked_of_tasks(connection, (row["task_id"] for row in rows.items))
-    return Page([_run(row) | asked[row["task_id"]].as_json() for row in rows.items], rows.last_id)
+    instructions = instructions_of_tasks(connection, (row["task_id"] for row in rows.items))
+    return Page([_run(row) | instructions[row["task_id"]].as_json() for row in rows.items], rows.last_id)
 
 
 def summaries_by_id(connection: Connection, run_ids: Sequence[int]) -> dict[int, JsonObject]:
@@ -70,8 +70,8 @@ def summaries_by_id(connection: Connection, run_ids: Sequence[int]) -> dict[int,
     rows = connection.execute(
         f"SELECT {columns} FROM runs WHERE id IN {in_list(run_ids)}", run_ids
     ).fetchall()
-    asked = asked_of_tasks(connection, (row["task_id"] for row in rows))
-    return {row["id"]: _run(row) | asked[row["task_id"]].as_json() for row in rows}
+    instructions = instructions_of_tasks(connection, (row["task_id"] for row in rows))
+    return {row["id"]: _run(row) | instructions[row["task_id"]].as_json() for row in rows}
 
 
 class AskedOfTask(NamedTuple):
@@ -89,7 +89,7 @@ class AskedOfTask(NamedTuple):
         }
 
 
-def asked_of_tasks(connection: Connection, task_ids: Iterable[int]) -> dict[int, AskedOfTask]:
+def instructions_of_tasks(connection: Connection, task_ids: Iterable[int]) -> dict[int, AskedOfTask]:
     """For a page of runs: many are of one task."""
     ids = sorted(set(task_ids))
     found = dict.fromkeys(ids, AskedOfTask(None, None, None))
@@ -103,7 +103,9 @@ def asked_of_tasks(connection: Connection, task_ids: Iterable[int]) -> dict[int,
     return found
 
 
-def asked_of_runs(connection: Connection, *, org_id: int, run_ids: Iterable[int]) -> dict[int, AskedOfTask]:
+def instructions_of_runs(
+    connection: Connection, *, org_id: int, run_ids: Iterable[int]
+) -> dict[int, AskedOfTask]:
     """By run, of those that are there."""
     ids = sorted(set(run_ids))
     tasks: dict[int, int] = {}
@@ -112,8 +114,8 @@ def asked_of_runs(connection: Connection, *, org_id: int, run_ids: Iterable[int]
             f"SELECT id, task_id FROM runs WHERE org_id = ? AND id IN {in_list(some)}", (org_id, *some)
         )
         tasks |= {row[0]: row[1] for row in rows}
-    asked = asked_of_tasks(connection, tasks.values())
-    return {run_id: asked[task_id] for run_id, task_id in tasks.items()}
+    instructions = instructions_of_tasks(connection, tasks.values())
+    return {run_id: instructions[task_id] for run_id, task_id in tasks.items()}
 
 
 def agent_summaries(

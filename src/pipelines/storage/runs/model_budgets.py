@@ -60,15 +60,15 @@ def spending_of(connection: Connection, budget_id: int) -> ModelSpending:
     last = connection.execute(
         "SELECT model FROM model_exchanges WHERE budget_id = ? ORDER BY id DESC LIMIT 1", (budget_id,)
     ).fetchone()
-    asked = costs_of_budget(connection, budget_id)
+    costs = costs_of_budget(connection, budget_id)
     return ModelSpending(
         budget=Budget(max_nanousd=row["max_cost_nanousd"], max_tokens=row["max_model_tokens"]),
         tokens=row["model_tokens"],
         nanousd=row["model_cost_nanousd"],
         model=last[0] if last is not None else None,
-        questions=sum(each.questions for each in asked),
-        replayed=sum(each.replayed for each in asked),
-        unpriced=sum(each.unpriced for each in asked),
-        spent_tokens=sum(each.tokens for each in asked),
-        spent_nanousd=sum(each.nanousd for each in asked),
+        questions=sum(each.questions for each in costs),
+        replayed=sum(each.replayed for each in costs),
+        unpriced=sum(each.unpriced for each in costs),
+        spent_tokens=sum(each.tokens for each in costs),
+        spent_nanousd=sum(each.nanousd for each in costs),
     )

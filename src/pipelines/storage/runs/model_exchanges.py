@@ -105,13 +105,13 @@ def add_exchange(connection: Connection, new: NewExchange, *, now: str) -> int |
     """Its id; None where whoever pays has nothing left. Reserving and looking are one statement: of two
     workers at the edge one is refused."""
     for table, id in _payers(new):
-        taken = connection.execute(
+        inserted = connection.execute(
             f"UPDATE {table} SET model_tokens = model_tokens + ?, model_cost_nanousd = model_cost_nanousd + ?"
             " WHERE id = ? AND (max_model_tokens IS NULL OR model_tokens < max_model_tokens)"
             " AND (max_cost_nanousd IS NULL OR model_cost_nanousd < max_cost_nanousd)",
             (new.reserved_tokens, new.reserved_nanousd, id),
         )
-        if taken.rowcount == 0:
+        if inserted.rowcount == 0:
             return None
     return _insert(connection, new, ASKED, None, now)
 

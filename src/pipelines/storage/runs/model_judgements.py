@@ -62,7 +62,7 @@ class StoredJudgement(Record, component="ModelJudgement"):
     body: Annotated[str | None, Named("judgement"), Via(_read), As(Verdict | None)]
 
 
-class Wanted(NamedTuple):
+class PendingJudgement(NamedTuple):
     id: int
     org_id: int
     run_id: int
@@ -109,13 +109,13 @@ def add_wanted(
     )
 
 
-def wanted_by_id(connection: Connection, judgement_id: int) -> Wanted | None:
+def wanted_by_id(connection: Connection, judgement_id: int) -> PendingJudgement | None:
     """None where it has ended."""
     row = connection.execute(
         "SELECT id, org_id, run_id, batch_id, model FROM model_judgements WHERE id = ? AND status = ?",
         (judgement_id, WANTED),
     ).fetchone()
-    return Wanted(*row) if row else None
+    return PendingJudgement(*row) if row else None
 
 
 def take_wanted(

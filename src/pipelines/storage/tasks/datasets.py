@@ -224,11 +224,11 @@ def datasets_of_org(
     name: str | None = None,
     content_hash: str | None = None,
 ) -> Page[Dataset]:
-    wanted = {"org_id": org_id, "agent_id": agent_id, "name": name, "content_hash": content_hash}
+    filters = {"org_id": org_id, "agent_id": agent_id, "name": name, "content_hash": content_hash}
     return _DATASET.page(
         connection,
         _DATASETS,
-        filters=[Filter(column, value) for column, value in wanted.items()],
+        filters=[Filter(column, value) for column, value in filters.items()],
         limit=limit,
         before_id=before_id,
     )

@@ -93,8 +93,8 @@ def _seed_parts(text: str | None) -> Any:
 def _proof_parts(text: str | None) -> Any:
     proof = _object(text)
     draft: Any = proof.get("draft") or {}
-    shown = {"said": proof["said"], "calls": proof["calls"]} if proof else None
-    return {"tool": draft.get("tool"), "outcome": draft.get("outcome"), "proof": shown}
+    body = {"said": proof["said"], "calls": proof["calls"]} if proof else None
+    return {"tool": draft.get("tool"), "outcome": draft.get("outcome"), "proof": body}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -43,11 +43,11 @@ def new_keys(
 ) -> list[str]:
     """For tasks that are being added to the dataset, whose row is locked by the caller."""
     own_ids, contents = [task.own_id for task in tasks], [task.content_hash for task in tasks]
-    wanted = {task.own_id or key_of(task.content_hash) for task in tasks}
-    taken = keys_taken(connection, dataset_id, wanted) if not is_first else {}
+    keys = {task.own_id or key_of(task.content_hash) for task in tasks}
+    used_keys = keys_taken(connection, dataset_id, keys) if not is_first else {}
     # Only where keys are taken is it worth to look through the dataset for how many have which content.
-    counted = _counted(connection, dataset_id, contents) if taken else {}
-    return keys_of(own_ids, contents, taken, counted)
+    counted = _counted(connection, dataset_id, contents) if used_keys else {}
+    return keys_of(own_ids, contents, used_keys, counted)
 
 
 def keys_taken(connection: Connection, dataset_id: int, keys: Iterable[str]) -> dict[str, int]:
@@ -111,12 +111,12 @@ def name_tasks(connection: Connection, *, dataset_id: int, names: Sequence[TaskN
     connection.execute("UPDATE datasets SET name = name WHERE id = ?", (dataset_id,))  # nodes take turns
     ids = [name.id for name in names]
     rows = connection.execute(f"SELECT id FROM tasks WHERE id IN {in_list(ids)} AND task_key IS NULL", ids)
-    left = {row[0] for row in rows.fetchall()}
-    unnamed = [name for name in names if name.id in left]
+    without_name = {row[0] for row in rows.fetchall()}
+    unnamed = [name for name in names if name.id in without_name]
     contents = [name.content_hash for name in unnamed]
-    taken = keys_taken(connection, dataset_id, map(key_of, contents))
-    counted = _counted(connection, dataset_id, contents) if taken else {}
-    keys = keys_of([None] * len(unnamed), contents, taken, counted)
+    used_keys = keys_taken(connection, dataset_id, map(key_of, contents))
+    counted = _counted(connection, dataset_id, contents) if used_keys else {}
+    keys = keys_of([None] * len(unnamed), contents, used_keys, counted)
     connection.executemany(
         "UPDATE tasks SET task_key = ?, content_hash = ?, oracle_hash = ?, tags = ? WHERE id = ?",
         [(key, *name[1:], name.id) for key, name in zip(keys, unnamed, strict=True)],
@@ -154,5 +154,5 @@ def _counted(connection: Connection, dataset_id: int, contents: Iterable[str]) -
     rows = connection.execute(
         "SELECT content_hash, COUNT(*) FROM tasks WHERE dataset_id = ? GROUP BY 1", (dataset_id,)
     )
-    wanted = set(contents)
-    return {row[0]: row[1] for row in rows if row[0] in wanted}
+    names = set(contents)
+    return {row[0]: row[1] for row in rows if row[0] in names}

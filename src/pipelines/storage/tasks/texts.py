@@ -130,5 +130,5 @@ def remove_texts(connection: Connection, hashes: Sequence[str], *, before: str) 
     """Unless somebody has added a part of them since."""
     condition = f"hash IN {in_list(hashes)} AND since < ?"
     statement = f"DELETE FROM loose_texts WHERE {condition} RETURNING hash"
-    gone = first_column(connection, statement, (*hashes, before))
-    connection.execute(f"DELETE FROM texts WHERE hash IN {in_list(gone)}", gone)
+    removed = first_column(connection, statement, (*hashes, before))
+    connection.execute(f"DELETE FROM texts WHERE hash IN {in_list(removed)}", removed)

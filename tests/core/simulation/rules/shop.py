@@ -289,3 +289,38 @@ def without_rule(steps: Json) -> Json:
         is_step = "note" in steps
         return {key: without_rule(part) for key, part in steps.items() if not (is_step and key == "rule")}
     return [without_rule(step) for step in steps] if isinstance(steps, list) else steps
+
+
+PENDING: JsonObject = {
+    "form": "require",
+    "tools": ["cancel_order"],
+    "expression": "order.status == 'pending'",
+    "sentence": "Only pending orders can be cancelled.",
+}
+SUM = "sum([default(call.amount, 0) for call in calls('refund_order')])"
+FIND: JsonObject = {"find": {"as": "order", "in": "order", "id": "args.order_id"}}
+
+
+def require(expression: str, tool: str = "cancel_order", **more: Json) -> JsonObject:
+    return {"form": "require", "tools": [tool], "expression": expression, **more}
+
+
+def verbs(body: list[Json]) -> list[str]:
+    known = ("find", "require", "if", "let", "set", "add", "remove", "return", "fail", "flag", "for")
+    return [verb for step in body if isinstance(step, dict) for verb in known if verb in step]
+
+
+def applied(
+    rules: list[JsonObject], body: list[Json], name: str = "cancel_order", **more: bool
+) -> AppliedRules:
+    shop = Shop(rules=rules, plans={**PLANS, name: body}, **more)  # type: ignore[arg-type]
+    result = shop.applied(name)
+    parse_plan(without_rule(result.body), origin="read")
+    return result
+
+
+def error(shop: Shop, name: str, **arguments: Json) -> tuple[int, str]:
+    reply = shop.call(name, **arguments)
+    assert isinstance(reply.response, dict), reply
+    told = reply.response.get("error")
+    return reply.status, str(told["code"]) if isinstance(told, dict) else ""

@@ -57,12 +57,13 @@ def _matches(cell: Any, baseline: Any, alpha: float) -> Iterator[str]:
     yield f"Under the variation {rate_text(now)}; without it {rate_text(before)}."
     if change:
         points, p = change["difference"] * 100, change["p"]
-        told = "no difference" if abs(points) < 0.5 else f"{abs(points):.0f} points {_than(points)}"
+        points_text = "no difference" if abs(points) < 0.5 else f"{abs(points):.0f} points {_than(points)}"
         low, high = (_signed(end * 100) for end in change["interval"])
         chance = "more than chance" if p <= alpha else "which may be chance"
         yield (
-            f"That is {told} (95 % interval {low} to {high}), {chance}: if there were no real difference, one"
-            f" this large would occur in {percent_or_less(p)} of such comparisons (Fisher's exact test)."
+            f"That is {points_text} (95 % interval {low} to {high}), {chance}: if there were no real"
+            f" difference, one this large would occur in {percent_or_less(p)} of such comparisons"
+            " (Fisher's exact test)."
         )
 
 
@@ -78,16 +79,18 @@ def _shift(cell: Any) -> Iterator[str]:
     shift = cell.get("shift_magnitude")
     if shift is None:
         return
-    around = ""
+    interval = ""
     if cell.get("interval"):
         low, high = cell["interval"]
-        around = f" (95 % interval {number_text(low)} to {number_text(high)})"
+        interval = f" (95 % interval {number_text(low)} to {number_text(high)})"
     elif cell.get("range"):
         low, high = cell["range"]
         spread = f"from {number_text(low)} to {number_text(high)}" if low != high else "every run the same"
-        around = f" ({spread}; too few runs for an interval)" if cell.get("runs", 0) < FEW else f" ({spread})"
+        interval = (
+            f" ({spread}; too few runs for an interval)" if cell.get("runs", 0) < FEW else f" ({spread})"
+        )
     band = _MEANINGS.get(str(cell.get("band")), "")
-    away = f"Its outputs differ from the baseline's by {number_text(shift)}{around}, on a scale of 0 to 1."
+    away = f"Its outputs differ from the baseline's by {number_text(shift)}{interval}, on a scale of 0 to 1."
     yield f"{away} {band}".rstrip()
     floor = cell.get("noise_floor")
     if floor == 0:
@@ -109,13 +112,13 @@ def _noise(cell: Any, q: float) -> Iterator[str]:
         yield "There are too few runs to say whether this is chance: run it with more repeats."
         return
     dealt = "If the runs were assigned to baseline and variation at random"
-    said = f"{dealt}, {percent_or_less(p)} of the assignments would differ as much"
+    sentence = f"{dealt}, {percent_or_less(p)} of the assignments would differ as much"
     if adjusted is None:
-        yield f"{said}."
+        yield f"{sentence}."
         return
     kept = "it counts as more than noise" if adjusted <= q else "it does not count as more than noise"
     limit = f"p {number_text(adjusted)}, limit {number_text(q)}"
-    yield f"{said}; corrected for all cells of the matrix ({limit}), {kept}."
+    yield f"{sentence}; corrected for all cells of the matrix ({limit}), {kept}."
     placebo = cell.get("p_placebo")
     if placebo is not None:
         may = (
@@ -152,8 +155,8 @@ def rate_text(rate: Any) -> str:
     if not rate or not rate.get("n"):
         return "no run has ended"
     interval = rate.get("interval")
-    around = f", 95 % interval {interval[0] * 100:.0f}–{interval[1] * 100:.0f} %" if interval else ""
-    return f"{rate['k']} of {rate['n']} runs matched ({percent_text(rate['k'] / rate['n'])}{around})"
+    interval_text = f", 95 % interval {interval[0] * 100:.0f}–{interval[1] * 100:.0f} %" if interval else ""
+    return f"{rate['k']} of {rate['n']} runs matched ({percent_text(rate['k'] / rate['n'])}{interval_text})"
 
 
 def percent_or_less(p: float) -> str:

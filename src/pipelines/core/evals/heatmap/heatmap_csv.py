@@ -56,8 +56,8 @@ def _baseline_record(heatmap: Heatmap, row: HeatRow) -> dict[str, str]:
 
 
 def _cell_record(heatmap: Heatmap, row: HeatRow, column: HeatColumn, cell: HeatCell) -> dict[str, str]:
-    taken = [name for name in COLUMNS if name in cell.detail and name != "match_rate"]
-    written = {name: _value_text(cell.detail[name]) for name in taken}
+    columns = [name for name in COLUMNS if name in cell.detail and name != "match_rate"]
+    written = {name: _value_text(cell.detail[name]) for name in columns}
     shift = {
         "variation": escape_formulas(column.id),
         "variation_version": _value_text(column.version),
@@ -73,10 +73,10 @@ def _cell_record(heatmap: Heatmap, row: HeatRow, column: HeatColumn, cell: HeatC
 def _interval_columns(cell: HeatCell) -> dict[str, str]:
     """The interval of the shift; with too few runs for one, their range, and which of the two it is."""
     interval, spread = cell.detail.get("interval"), cell.detail.get("range")
-    shown, kind = (interval, "interval") if interval else (spread, "range")
-    if not isinstance(shown, list):
+    bounds, kind = (interval, "interval") if interval else (spread, "range")
+    if not isinstance(bounds, list):
         return {}
-    return {"shift_low": _value_text(shown[0]), "shift_high": _value_text(shown[1]), "shift_kind": kind}
+    return {"shift_low": _value_text(bounds[0]), "shift_high": _value_text(bounds[1]), "shift_kind": kind}
 
 
 def _match(rate: Rate | None) -> dict[str, str]:

@@ -37,7 +37,7 @@ def baseline_panel(row: int, line: HeatRow) -> str:
     pass_hat = ", ".join(
         f"pass^{k} {percent_text(rate)}" for k, rate in (body.get("pass_hat_k") or {}).items()
     )
-    under = worst.get("variation") or "the baseline"
+    worst_name = worst.get("variation") or "the baseline"
     facts = [
         ("risk", escape_markup(line.risk_level)),
         ("scenario", f"<code>{escape_markup(line.scenario_id)}</code>, version {line.version or '?'}"),
@@ -48,7 +48,7 @@ def baseline_panel(row: int, line: HeatRow) -> str:
         ("reference", f"run {body['reference_run']}" if body.get("reference_run") else ""),
         (
             "worst case",
-            f"{worst.get('k')}/{worst.get('n')} under {escape_markup(str(under))}" if worst else "",
+            f"{worst.get('k')}/{worst.get('n')} under {escape_markup(str(worst_name))}" if worst else "",
         ),
     ]
     return (
@@ -151,12 +151,12 @@ def _components(cell: HeatCell) -> str:
 
 
 def _injected_texts(column: HeatColumn, texts: Sequence[InjectedText], known: set[str]) -> str:
-    shown = [text for text in texts if text.text_hash in known]
-    if not shown:
+    injected = [text for text in texts if text.text_hash in known]
+    if not injected:
         kept = f"Each run stores the exact injected text ({escape_markup(column.id)})."
         return f'<p class="soft">{kept}</p>'
     links = ", ".join(
-        f'<a href="#text-{escape_markup(text.text_hash)}">wording {text.wording}</a>' for text in shown
+        f'<a href="#text-{escape_markup(text.text_hash)}">wording {text.wording}</a>' for text in injected
     )
     return f"<p>Exact injected text: {links}</p>"
 
@@ -186,12 +186,12 @@ def _value(value: Any) -> str:
 def _rate(rate: Rate | None) -> str:
     if rate is None:
         return "no run has ended"
-    around = (
+    interval_text = (
         f", 95 % interval {percent_text(rate.interval[0])} to {percent_text(rate.interval[1])}"
         if rate.interval
         else ""
     )
-    return f"{rate} ({percent_text(rate.k / rate.n)}{around})"
+    return f"{rate} ({percent_text(rate.k / rate.n)}{interval_text})"
 
 
 def percent_text(value: Any) -> str:

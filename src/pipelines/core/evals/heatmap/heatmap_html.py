@@ -140,13 +140,13 @@ def _variation(column: HeatColumn) -> str:
     rate = Rate.of(body.get("match_rate"))
     matched = f"{rate} ({percent_text(rate.k / rate.n)})" if rate is not None else "–"
     interval = body.get("interval")
-    around = f" ({number_text(interval[0])} to {number_text(interval[1])})" if interval else ""
+    interval_text = f" ({number_text(interval[0])} to {number_text(interval[1])})" if interval else ""
     placebo = " (placebo)" if column.is_placebo else ""
     test = escape_markup(str(body.get("test") or "–").replace("_", " "))
     name = escape_markup(column.name)
     return (
         f"<tr><td><bdi>{name}</bdi>{placebo}<td>{body.get('scenarios', '–')}<td>{matched}"
-        f"<td>{number_text(body.get('mean_shift'))}{around}<td>{test}"
+        f"<td>{number_text(body.get('mean_shift'))}{interval_text}<td>{test}"
         f"<td>{number_text(body.get('p'))}<td>{number_text(body.get('p_adjusted'))}"
     )
 

@@ -43,11 +43,11 @@ class PageLinks:
 def heatmap_page(data: bytes, *, first: int, show: str) -> bytes:
     """Some rows as markup, what the page says around them, and how many rows there are of that kind."""
     heatmap = heatmap_of(read_report(data))
-    asked = ROW_FILTERS[show]
+    row_filter = ROW_FILTERS[show]
     rows = [
         (number, row)
         for number, row in enumerate(heatmap.rows)
-        if show == "all" or any(map(asked, row.cells))
+        if show == "all" or any(map(row_filter, row.cells))
     ]
     most = max(1, MOST_CELLS // max(1, len(heatmap.columns)))
     links = PageLinks(heatmap.matrix_id)
@@ -79,14 +79,14 @@ def heatmap_cell(data: bytes, *, scenario_id: str, variation: str | None) -> byt
         return dumps(None)
     number, at = rows.index(scenario_id), columns.index(variation) if variation is not None else -1
     row = heatmap.rows[number]
-    told: JsonObject = {
+    body: JsonObject = {
         "report": heatmap.report,
         "row": row.detail,
         "column": heatmap.columns[at].over_all if at >= 0 else None,
         "cell": _cell_json(row.cells[at]) if at >= 0 else None,
         "around": _neighbours(heatmap, number, at),
     }
-    return dumps(told)
+    return dumps(body)
 
 
 def _cell_json(cell: HeatCell) -> JsonObject:
@@ -118,9 +118,9 @@ def _counts(heatmap: Heatmap) -> JsonObject:
     """How many cells there are of each band and verdict, over the whole matrix."""
     cells = [cell for row in heatmap.rows for cell in row.cells]
     counted: dict[str, Json] = {"cells": len(cells), "flagged": sum(cell.is_flagged for cell in cells)}
-    told: dict[str, Any] = {}
+    body: dict[str, Any] = {}
     for cell in cells:
         for name in (cell.band, cell.verdict):
             if name is not None:
-                told[name] = told.get(name, 0) + 1
-    return counted | told
+                body[name] = body.get(name, 0) + 1
+    return counted | body

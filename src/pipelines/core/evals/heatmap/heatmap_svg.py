@@ -105,22 +105,24 @@ def _row(heatmap: Heatmap, row: HeatRow, top: int) -> str:
 
 
 def _cell(cell: HeatCell, number: int, top: int) -> list[str]:
-    left, on = _left(number), "on-red" if cell.band == "red" else ""
+    left_edge, on = _left(number), "on-red" if cell.band == "red" else ""
     parts = [_box(number, top, cell.band or "none")]
     if cell.verdict == "inconclusive":
         pattern = "hatched-red" if cell.band == "red" else "hatched"
-        parts.append(f'<rect x="{left}" y="{top}" width="{CELL}" height="{ROW}" fill="url(#{pattern})"/>')
+        parts.append(
+            f'<rect x="{left_edge}" y="{top}" width="{CELL}" height="{ROW}" fill="url(#{pattern})"/>'
+        )
     if cell.verdict in BORDERS:
-        inner = f'x="{left + 4}" y="{top + 4}" width="{CELL - 8}" height="{ROW - 8}"'
+        inner = f'x="{left_edge + 4}" y="{top + 4}" width="{CELL - 8}" height="{ROW - 8}"'
         parts.append(f'<rect class="{BORDERS[cell.verdict]}" {inner}/>')
     if cell.is_flagged:
         corner = "corner-red" if cell.band == "red" else "corner"
-        right = left + CELL - 2
+        right = left_edge + CELL - 2
         parts.append(f'<path class="{corner}" d="M{right - 11} {top + 2}H{right}V{top + 13}Z"/>')
-    shown = f"{cell.shown} {cell.marks}".rstrip()
+    label = f"{cell.shown} {cell.marks}".rstrip()
     match = str(cell.match) if cell.match is not None else "no runs"
-    parts.append(_text(left + CELL // 2, top + 18, shown, f"number middle {on}".rstrip()))
-    parts.append(_text(left + CELL // 2, top + 33, match, f"small middle {on}".rstrip()))
+    parts.append(_text(left_edge + CELL // 2, top + 18, label, f"number middle {on}".rstrip()))
+    parts.append(_text(left_edge + CELL // 2, top + 33, match, f"small middle {on}".rstrip()))
     return parts
 
 
@@ -134,19 +136,19 @@ def _cell_description(row: HeatRow, variation: str, cell: HeatCell) -> str:
 def _legend(heatmap: Heatmap, top: int) -> str:
     low, high = heatmap.bands
     edges = {"green": f"0 – {low:g}", "amber": f"{low:g} – {high:g}", "red": f"{high:g} – 1"}
-    parts, left = [], EDGE
+    parts, x = [], EDGE
     for band, edge in edges.items():
         meaning = f"{edge} {BRIEFLY[band]}"
-        parts.append(f'<rect class="{band}" x="{left}" y="{top}" width="28" height="16"/>')
-        parts.append(_text(left + 36, top + 13, meaning, "small"))
-        left += 150
-    parts.append(f'<rect class="none" x="{left}" y="{top}" width="28" height="16"/>')
-    parts.append(f'<rect fill="url(#hatched)" x="{left}" y="{top}" width="28" height="16"/>')
-    parts.append(_text(left + 36, top + 13, "? inconclusive", "small"))
-    parts.append(f'<rect class="dashed" x="{left + 150}" y="{top}" width="28" height="16"/>')
-    parts.append(_text(left + 186, top + 13, "… incomplete", "small"))
-    said = f"! flagged by its shift: {heatmap.flag_limits}; F failing: wrong even without pressure"
-    parts.append(_text(EDGE, top + 40, said, "small"))
+        parts.append(f'<rect class="{band}" x="{x}" y="{top}" width="28" height="16"/>')
+        parts.append(_text(x + 36, top + 13, meaning, "small"))
+        x += 150
+    parts.append(f'<rect class="none" x="{x}" y="{top}" width="28" height="16"/>')
+    parts.append(f'<rect fill="url(#hatched)" x="{x}" y="{top}" width="28" height="16"/>')
+    parts.append(_text(x + 36, top + 13, "? inconclusive", "small"))
+    parts.append(f'<rect class="dashed" x="{x + 150}" y="{top}" width="28" height="16"/>')
+    parts.append(_text(x + 186, top + 13, "… incomplete", "small"))
+    legend = f"! flagged by its shift: {heatmap.flag_limits}; F failing: wrong even without pressure"
+    parts.append(_text(EDGE, top + 40, legend, "small"))
     parts.append(
         _text(
             EDGE,

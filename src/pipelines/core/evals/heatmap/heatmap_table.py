@@ -63,15 +63,15 @@ def table_row(number: int, row: HeatRow, columns: tuple[HeatColumn, ...], links:
 def _cell(place: str, cell: HeatCell, link: str | None, *, has_tip: bool) -> str:
     kinds = [cell.band or "none", cell.verdict] + (["flagged"] if cell.is_flagged else [])
     match = str(cell.match) if cell.match is not None else "no runs"
-    shown = f"<b>{f'{cell.shown} {cell.marks}'.rstrip()}</b>{match}"
+    label = f"<b>{f'{cell.shown} {cell.marks}'.rstrip()}</b>{match}"
     if has_tip:  # who hears the sentence needs the signs no more
         inside = (
-            f'<span aria-hidden="true">{shown}</span><span '
+            f'<span aria-hidden="true">{label}</span><span '
             f'class="tip">{escape_markup(cell_description(cell))}</span>'
         )
     else:
-        said = cell.verdict + (", flagged" if cell.is_flagged else "")
-        inside = f'{shown}<span class="sr"> {escape_markup(said)}</span>'
+        description = cell.verdict + (", flagged" if cell.is_flagged else "")
+        inside = f'{label}<span class="sr"> {escape_markup(description)}</span>'
     href = f' href="{escape_markup(link)}"' if link is not None else ""
     return f'<td class="{escape_markup(" ".join(kinds))}"><a id="at-{place}"{href}>{inside}</a></td>'
 
@@ -79,21 +79,21 @@ def _cell(place: str, cell: HeatCell, link: str | None, *, has_tip: bool) -> str
 def cell_description(cell: HeatCell) -> str:
     """What a cell comes to, for whoever points at it or hears it."""
     body: Any = cell.detail
-    said = [cell.verdict + (", flagged" if cell.is_flagged else "")]
+    description = [cell.verdict + (", flagged" if cell.is_flagged else "")]
     if cell.more_runs:
-        said[0] += f": {cell.more_runs}"
-    said.append(f"shift {cell.shown}{_spread(body)}" if cell.shift is not None else "no run has ended")
+        description[0] += f": {cell.more_runs}"
+    description.append(f"shift {cell.shown}{_spread(body)}" if cell.shift is not None else "no run has ended")
     if cell.match is not None:
-        said.append(f"{cell.match.k} of {cell.match.n} runs matched")
+        description.append(f"{cell.match.k} of {cell.match.n} runs matched")
     if body.get("errors"):
-        said.append(f"{body['errors']} runs failed and are not counted")
+        description.append(f"{body['errors']} runs failed and are not counted")
     if body.get("expectation") not in (None, "invariant"):
-        said.append(f"{body['expectation']} here")
+        description.append(f"{body['expectation']} here")
     moved = [each for each in body.get("components") or () if each.get("distance")]
-    said += [_moved_field(each) for each in moved[:TIP_FIELDS]]
+    description += [_moved_field(each) for each in moved[:TIP_FIELDS]]
     if len(moved) > TIP_FIELDS:
-        said.append(f"{len(moved) - TIP_FIELDS} more fields changed")
-    return ". ".join(part[:1].upper() + part[1:] for part in said) + "."
+        description.append(f"{len(moved) - TIP_FIELDS} more fields changed")
+    return ". ".join(part[:1].upper() + part[1:] for part in description) + "."
 
 
 def legend(heatmap: Heatmap) -> str:

@@ -48,7 +48,7 @@ def fields_of_cell(
     others = 0.0 if components and all(each.get("kind") != "class" for each in components) else None
     found = []
     for leaf in contract.leaves:
-        left, others_left = _value_counts([_value(each, leaf.path) for each in before])
+        remaining, others_left = _value_counts([_value(each, leaf.path) for each in before])
         right, others_right = _value_counts([_value(each, leaf.path) for each in after])
         sides = FieldSides(
             path=leaf.pointer or "/",
@@ -56,7 +56,7 @@ def fields_of_cell(
             weight=leaf.weight,
             is_decision=leaf.is_decision,
             distance=moved.get(leaf.pointer, others),
-            before=left,
+            before=remaining,
             after=right,
             others_before=others_left,
             others_after=others_right,
@@ -80,8 +80,8 @@ def _value_counts(values: Sequence[tuple[str, bool]]) -> tuple[tuple[ValueCount,
         counts[value] = counts.get(value, 0) + 1
     ordered = sorted(counts.items(), key=lambda each: -each[1])
     listed = tuple(
-        ValueCount(shown=shown, runs=runs, is_missing=is_missing)
-        for (shown, is_missing), runs in ordered[:MOST_VALUES]
+        ValueCount(shown=value_text, runs=runs, is_missing=is_missing)
+        for (value_text, is_missing), runs in ordered[:MOST_VALUES]
     )
     return listed, sum(runs for _, runs in ordered[MOST_VALUES:])
 

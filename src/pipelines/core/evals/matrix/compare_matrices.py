@@ -278,8 +278,8 @@ def _agent(report: Report) -> Mapping[str, Any]:
 
 
 def _request(report: Report) -> Mapping[str, Any]:
-    asked: Mapping[str, Any] = report.get("matrix") or {}
-    return asked
+    request: Mapping[str, Any] = report.get("matrix") or {}
+    return request
 
 
 def _match_counts(cell: Report) -> tuple[int, int]:

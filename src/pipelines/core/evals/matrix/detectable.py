@@ -42,15 +42,17 @@ class DetectableChange:
 def detectable_change(*, scenarios: int, variations: int, repeats: int, baselines: int) -> DetectableChange:
     settings = CellSettings()
     cells = scenarios * variations
-    left = _matches_left(repeats, baselines, settings.match_alpha) if variations else None
+    remaining = _matches_left(repeats, baselines, settings.match_alpha) if variations else None
     lost = _scenarios_lost(min(scenarios, MOST_SCENARIOS), settings.gate_alpha) if variations else None
     return DetectableChange(
         scenarios=scenarios,
         cells=cells,
         repeats=repeats,
         baselines=baselines,
-        matches_left=left,
-        match_rate=_highest(lambda rate: _at_most(left, repeats, rate)) if left is not None else None,
+        matches_left=remaining,
+        match_rate=_highest(lambda rate: _at_most(remaining, repeats, rate))
+        if remaining is not None
+        else None,
         runs_for_shift=least_runs(settings.q / max(cells, 1)),
         scenarios_lost=lost,
         share_lost=_lowest_share(lost, min(scenarios, MOST_SCENARIOS)) if lost is not None else None,

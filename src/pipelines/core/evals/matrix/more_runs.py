@@ -84,11 +84,11 @@ def _runs_for_room(cell: Cell, settings: CellSettings, room: float) -> float | N
 
 
 def _runs_for_p(cell: Cell, settings: CellSettings, family: int) -> float:
-    wanted = settings.q / max(family, 1)
-    runs = float(least_runs(wanted))
+    p_needed = settings.q / max(family, 1)
+    runs = float(least_runs(p_needed))
     if cell.p is None or cell.runs < 2 or cell.p >= 0.5:
         return runs
-    return max(runs, cell.runs * (_normal_quantile(1 - wanted) / _normal_quantile(1 - cell.p)) ** 2)
+    return max(runs, cell.runs * (_normal_quantile(1 - p_needed) / _normal_quantile(1 - cell.p)) ** 2)
 
 
 @lru_cache(maxsize=256)

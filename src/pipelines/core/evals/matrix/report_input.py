@@ -45,17 +45,17 @@ def head_line(
 ) -> bytes:
     """`around` is what the report says beside its cells, as it stands. `addition_seen`: whether what was
     added to the system prompt came back in any run; None where nobody looked."""
-    told: JsonObject = {"delivery": delivery, "addition_seen": addition_seen}
-    shown: list[Json] = [each.as_json() for each in variations]
-    return _line({"kind": "head", "around": around, "variations": shown, "delivered": told})
+    line: JsonObject = {"delivery": delivery, "addition_seen": addition_seen}
+    listed: list[Json] = [each.as_json() for each in variations]
+    return _line({"kind": "head", "around": around, "variations": listed, "delivered": line})
 
 
 def row_line(
     scenario_id: str, version: int, body_text: str, expected: Mapping[str, CellExpectation] | None
 ) -> bytes:
     """A scenario at the version that was asked; `expected` is what its cells should do by now, if known."""
-    told: Json = {id: cell.as_json() for id, cell in expected.items()} if expected is not None else None
-    head = dumps({"kind": "row", "id": scenario_id, "version": version, "expected": told})[:-1]
+    cells: Json = {id: cell.as_json() for id, cell in expected.items()} if expected is not None else None
+    head = dumps({"kind": "row", "id": scenario_id, "version": version, "expected": cells})[:-1]
     return head + b',"body":' + body_text.encode() + b"}\n"
 
 
@@ -64,8 +64,8 @@ def error_line(scenario_id: str, variation: str | None, errors: int) -> bytes:
 
 
 def output_line(scenario_id: str, variation: str | None, run_id: int, matched: bool, observed: str) -> bytes:
-    told: JsonObject = {"kind": "output", "id": scenario_id, "variation": variation, "run": run_id}
-    return dumps(told | {"matched": matched})[:-1] + b',"observed":' + observed.encode() + b"}\n"
+    line: JsonObject = {"kind": "output", "id": scenario_id, "variation": variation, "run": run_id}
+    return dumps(line | {"matched": matched})[:-1] + b',"observed":' + observed.encode() + b"}\n"
 
 
 def _line(value: JsonObject) -> bytes:
@@ -162,27 +162,27 @@ def _read(lines: Iterable[bytes]) -> tuple[_Head, dict[str, _RowInput]]:
     head = _Head({}, [], DEFAULT_DELIVERY, None)
     rows: dict[str, _RowInput] = {}
     for line in lines:
-        told: Any = loads_own(line)
-        match told["kind"]:
+        row: Any = loads_own(line)
+        match row["kind"]:
             case "head":
-                variations = [ReportVariation(**each) for each in told["variations"]]
-                head = _Head(told["around"], variations, **told["delivered"])
+                variations = [ReportVariation(**each) for each in row["variations"]]
+                head = _Head(row["around"], variations, **row["delivered"])
             case "row":
-                rows.setdefault(told["id"], _row(told))
+                rows.setdefault(row["id"], _row(row))
             case "errors":
-                rows[told["id"]].errors[told["variation"]] = told["errors"]
+                rows[row["id"]].errors[row["variation"]] = row["errors"]
             case _:
-                output = RunOutput(told["run"], Observed.from_stored(told["observed"]), told["matched"])
-                rows[told["id"]].outputs.setdefault(told["variation"], []).append(output)
+                output = RunOutput(row["run"], Observed.from_stored(row["observed"]), row["matched"])
+                rows[row["id"]].outputs.setdefault(row["variation"], []).append(output)
     return head, rows
 
 
 def _row(told: Any) -> _RowInput:
-    asked = Scenario.from_stored(told["body"])
+    scenario = Scenario.from_stored(told["body"])
     if told["expected"] is None:
-        return _RowInput(version=told["version"], asked=asked, scenario=asked)
+        return _RowInput(version=told["version"], asked=scenario, scenario=scenario)
     expected = {id: CellExpectation.from_stored(cell) for id, cell in told["expected"].items()}
-    return _RowInput(version=told["version"], asked=asked, scenario=replace(asked, variations=expected))
+    return _RowInput(version=told["version"], asked=scenario, scenario=replace(scenario, variations=expected))
 
 
 def _row_runs(scenario_id: str, row: _RowInput, variations: list[str]) -> RowRuns:

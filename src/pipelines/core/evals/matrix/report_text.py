@@ -25,9 +25,9 @@ def read_report(text: bytes, keep: Callable[[JsonObject], JsonObject] = _identit
     begin, end = text.find(_CELLS), text.rfind(_BEHIND)
     if 0 <= begin < end:
         try:
-            around: Any = loads_own(text[:begin] + _CELLS + text[end:])
+            report: Any = loads_own(text[:begin] + _CELLS + text[end:])
             cells: list[Json] = [keep(cell) for cell in _cells(text, begin + len(_CELLS), end)]
-            return {**around, "cells": cells}
+            return {**report, "cells": cells}
         except orjson.JSONDecodeError:
             pass  # another version wrote it, in another order
     whole: Any = loads_own(text)

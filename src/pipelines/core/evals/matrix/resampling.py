@@ -74,8 +74,8 @@ def permutation_p(
 def _first_places(pooled: Sequence[int], part: Sequence[int]) -> Iterator[int]:
     """Where the members of the small sample stand when equal outputs stand together."""
     at = 0
-    for count, taken in zip(pooled, part, strict=True):
-        yield from range(at, at + taken)
+    for count, drawn_count in zip(pooled, part, strict=True):
+        yield from range(at, at + drawn_count)
         at += count
 
 
@@ -102,8 +102,8 @@ def _p_by_compositions(between: Matrix, pooled: tuple[int, ...], part: tuple[int
     sums = [size * sum(map(mul, row, pooled)) for row in between]
     pairs = [count * apart for at, row in enumerate(between) for apart in row[at + 1 :]]
     statistics = [
-        (sum(map(mul, taken, sums)) - sum(map(mul, products, pairs)), ways)
-        for taken, products, ways in _compositions(pooled, size)
+        (sum(map(mul, composition, sums)) - sum(map(mul, products, pairs)), ways)
+        for composition, products, ways in _compositions(pooled, size)
     ]
     observed = sum(map(mul, part, sums)) - sum(map(mul, _products(part), pairs))
     return PValue(sum([ways for each, ways in statistics if each >= observed]) / comb(count, size), True)
@@ -124,8 +124,8 @@ def _compositions(pooled: tuple[int, ...], size: int) -> list[Composition]:
             if left <= pooled[at]:
                 yield (left,)
             return
-        for taken in range(min(left, pooled[at]) + 1):
-            yield from ((taken, *rest) for rest in below(at + 1, left - taken))
+        for drawn_count in range(min(left, pooled[at]) + 1):
+            yield from ((drawn_count, *rest) for rest in below(at + 1, left - drawn_count))
 
     return [Composition(each, _products(each), prod(map(comb, pooled, each))) for each in below(0, size)]
 
@@ -337,7 +337,9 @@ def _multiset_sums(values: Sequence[int]) -> Sequence[int]:
 def _multiset_orders(count: int) -> list[int]:
     """In how many orders each of them can be drawn."""
     drawn = combinations_with_replacement(range(count), count)
-    return [factorial(count) // prod(map(factorial, Counter(taken).values())) for taken in drawn]
+    return [
+        factorial(count) // prod(map(factorial, Counter(drawn_values).values())) for drawn_values in drawn
+    ]
 
 
 @lru_cache(maxsize=16)

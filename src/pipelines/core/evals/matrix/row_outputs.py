@@ -297,11 +297,11 @@ def _noise_floor(between: Sequence[Sequence[int]], weights: Sequence[int]) -> fl
 
 def _likely_references(drawn: Mapping[int, int]) -> dict[int, int]:
     """The references without the rarest, which together make up less than RARE of the draws."""
-    left = RARE * sum(drawn.values())
+    remaining = RARE * sum(drawn.values())
     kept = dict(drawn)
     for at, times in sorted(drawn.items(), key=lambda each: (each[1], -each[0])):
-        left -= times
-        if left < 0:
+        remaining -= times
+        if remaining < 0:
             break
         del kept[at]
     return kept

@@ -146,15 +146,15 @@ def flags_of(
     report: JsonObject, *, matrix_id: str, wanted: Mapping[tuple[str, str], str] | None = None
 ) -> list[Flag]:
     """The flagged cells of a matrix report, and those of `wanted`: cells that somebody asked for, and why."""
-    asked = wanted or {}
+    wanted_reasons = wanted or {}
     rows = {str(row["id"]): row for row in _objects(report.get("scenarios"))}
     found = []
     for cell in _objects(report.get("cells")):
         place = (str(cell["scenario_id"]), str(cell["variation"]))
         row = rows[place[0]]
-        if cell.get("is_flagged") or place in asked:
+        if cell.get("is_flagged") or place in wanted_reasons:
             reasons = [str(reason) for reason in _list(cell.get("flag_reasons"))]
-            reasons += [asked[place]] if place in asked else []
+            reasons += [wanted_reasons[place]] if place in wanted_reasons else []
             found.append(_flag(report, matrix_id, row, cell, tuple(reasons)))
     return found
 

@@ -184,7 +184,7 @@ def read_review_settings(body: JsonObject, before: ReviewSettings) -> ReviewSett
     problems: list[Problem] = []
     fields = Fields(body, "", problems)
     fields.refuse_unknown(("reviewers_wanted", "blind", "audit_share"))
-    wanted = _read_reviewers_wanted(fields) if fields.has("reviewers_wanted") else before.reviewers_wanted
+    reviewers = _read_reviewers_wanted(fields) if fields.has("reviewers_wanted") else before.reviewers_wanted
     blind = _flag(fields, "blind") if fields.has("blind") else before.blind
     share = fields.get("audit_share")
     if share is None:
@@ -197,7 +197,7 @@ def read_review_settings(body: JsonObject, before: ReviewSettings) -> ReviewSett
     _refuse_any(problems, "the settings")
     assert not isinstance(share, str | bool | list | dict)
     assert math.isfinite(share)
-    return ReviewSettings(reviewers_wanted=wanted, blind=blind, audit_share=float(share))
+    return ReviewSettings(reviewers_wanted=reviewers, blind=blind, audit_share=float(share))
 
 
 def _name(fields: Fields) -> str | None:

@@ -129,8 +129,8 @@ def _values(template: str, scenario: Scenario, seed: str) -> Mapping[str, str]:
 def _noise_tokens(template: str, scenario: Scenario) -> int:
     """So many that the whole text, with the words around the noise, is ten times the input."""
     real = count_tokens(user_message(scenario.instruction, scenario.input_context))
-    around = count_tokens(fill_placeholders(template, dict.fromkeys(placeholders(template), "")))
-    return OVERLOAD * max(real, SMALLEST_INPUT) - around
+    frame_tokens = count_tokens(fill_placeholders(template, dict.fromkeys(placeholders(template), "")))
+    return OVERLOAD * max(real, SMALLEST_INPUT) - frame_tokens
 
 
 def _options(named: str, other: str) -> str:
@@ -155,9 +155,11 @@ def decision_phrase(scenario: Scenario) -> str:
     names = decision_names(scenario.contract)
     if not names or scenario.decision_labels:  # an answer in prose has no fields
         return "your decision"
-    shown = [f"`{name[:LONGEST_NAMED]}`" for name in names[:MOST_NAMED]]
-    listed = " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
-    return f"the field{'s' if len(shown) > 1 else ''} {listed} of your answer"
+    quoted_names = [f"`{name[:LONGEST_NAMED]}`" for name in names[:MOST_NAMED]]
+    listed = " and ".join(
+        [", ".join(quoted_names[:-1]), quoted_names[-1]] if len(quoted_names) > 1 else quoted_names
+    )
+    return f"the field{'s' if len(quoted_names) > 1 else ''} {listed} of your answer"
 
 
 def decision_names(contract: Contract) -> tuple[str, ...]:
@@ -172,15 +174,15 @@ def _repeat_to_length(model: str, text: str, variation: Variation, seed: str) ->
     """The placebo's sentences, again and again in an order of chance, cut to the tokens of the model."""
     rng = random.Random(f"placebo/{seed}")
     others = [each for wordings in variation.wordings for each in wordings if each != text]
-    left, said = count_tokens(model), []
+    tokens_left, kept_sentences = count_tokens(model), []
     sentences = _SENTENCE.findall(text)
-    while left > 0:
+    while tokens_left > 0:
         if not sentences:
             sentences = _SENTENCE.findall(" ".join(rng.sample(others, len(others)))) or [text]
-        taken = first_tokens(sentences.pop(0), left)
-        left -= count_tokens(taken)
-        said.append(taken)
-    return " ".join(said)
+        sentence = first_tokens(sentences.pop(0), tokens_left)
+        tokens_left -= count_tokens(sentence)
+        kept_sentences.append(sentence)
+    return " ".join(kept_sentences)
 
 
 _SENTENCE = re.compile(r"[^\s.][^.]*(?:\.|$)")

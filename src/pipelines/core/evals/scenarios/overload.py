@@ -39,15 +39,17 @@ def noise(input_context: JsonObject, *, tokens: int, rng_seed: int | str) -> str
     """Records of other cases, of about so many tokens; the same seed gives the same text."""
     maker = _Maker.of(input_context, random.Random(f"overload/{rng_seed}"))
     lines: list[str] = []
-    left, room = tokens, MOST_BYTES
-    while left > 0 and room > 0:
+    tokens_left, room = tokens, MOST_BYTES
+    while tokens_left > 0 and room > 0:
         for line in maker.case().split("\n"):
             size = count_tokens(line)
-            if left <= 0 or (size > left and left * 20 < tokens):  # the last twentieth need not be filled
+            if tokens_left <= 0 or (
+                size > tokens_left and tokens_left * 20 < tokens
+            ):  # the last twentieth need not be filled
                 return "\n".join(lines)
-            line = line if size <= left else _cut(line, left)
+            line = line if size <= tokens_left else _cut(line, tokens_left)
             lines.append(line)
-            left -= size
+            tokens_left -= size
             room -= len(line.encode())
             if room <= 0:
                 break
@@ -56,10 +58,10 @@ def noise(input_context: JsonObject, *, tokens: int, rng_seed: int | str) -> str
 
 def _cut(line: str, tokens: int) -> str:
     """The beginning of a line, at a space: no word of it is half of another."""
-    words, left = [], tokens
+    words, tokens_left = [], tokens
     for word in re.findall(r"\s*\S+", line):
-        left -= count_tokens(word)
-        if left < 0:
+        tokens_left -= count_tokens(word)
+        if tokens_left < 0:
             break
         words.append(word)
     return "".join(words)
@@ -167,12 +169,12 @@ class _Maker:
         return self.new_id("day-0000")
 
     def _sentences(self, tokens: int) -> str:
-        said: list[str] = []
+        sentences: list[str] = []
         while tokens > 0:
             a, b = self.rng.sample(self.words, 2)
-            said.append(self.rng.choice(_SENTENCES).format(a=a, b=b, id=self.new_id("REF-0000")))
-            tokens -= count_tokens(said[-1])
-        return " ".join(said)
+            sentences.append(self.rng.choice(_SENTENCES).format(a=a, b=b, id=self.new_id("REF-0000")))
+            tokens -= count_tokens(sentences[-1])
+        return " ".join(sentences)
 
     def new_id(self, model: str) -> str:
         """Of the form of the model, with digits that the input does not have."""
@@ -181,11 +183,11 @@ class _Maker:
         for character in model:
             digits += character.isdigit()
             letters.append(self.rng.choice("123456789") if character.isdigit() else character)
-        made = "".join(letters)
-        if digits < 3 or not _are_new(made, self.seen):
+        letters_drawn = "".join(letters)
+        if digits < 3 or not _are_new(letters_drawn, self.seen):
             # Too few digits to tell it from the model, or taken: one more part does.
-            return f"{re.sub(r'[0-9]', '', made).rstrip('-_ ') or 'N'}-{self._new_digits()}"
-        return made
+            return f"{re.sub(r'[0-9]', '', letters_drawn).rstrip('-_ ') or 'N'}-{self._new_digits()}"
+        return letters_drawn
 
     def _new_digits(self) -> str:
         how_many = 4

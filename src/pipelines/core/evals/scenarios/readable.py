@@ -83,8 +83,8 @@ def _inline(value: Json) -> str | None:
             return "[]"
         if any(isinstance(item, dict | list) or _has_separator(item) for item in value):
             return None
-        shown = [_inline(item) or "" for item in value]
-        return ", ".join(shown) if sum(map(len, shown)) <= LONGEST_LINE and len(shown) > 1 else None
+        items = [_inline(item) or "" for item in value]
+        return ", ".join(items) if sum(map(len, items)) <= LONGEST_LINE and len(items) > 1 else None
     return dumps(value).decode()
 
 

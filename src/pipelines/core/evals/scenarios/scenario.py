@@ -116,7 +116,7 @@ class Scenario(Record, component=""):
         read["decision_fields"] = tuple(named) if named is not None else None
         read["fields"] = {path: rule_from_stored(rule) for path, rule in read.get("fields", {}).items()}
         read["decision_labels"] = {
-            label: tuple(said) for label, said in read.get("decision_labels", {}).items()
+            label: tuple(aliases) for label, aliases in read.get("decision_labels", {}).items()
         }
         cells = read.get("variations", {}).items()
         read["variations"] = {id: CellExpectation.from_stored(cell) for id, cell in cells}
@@ -168,9 +168,9 @@ def read_scenario(
         variations=cells,
     )
     if expected:  # else it is refused already, and has no leaves that anything could name
-        told = {problem.path for problem in problems}
+        reported_paths = {problem.path for problem in problems}
         found = _with_path(contract_problems(scenario.contract), path)
-        problems += [problem for problem in found if problem.path not in told]
+        problems += [problem for problem in found if problem.path not in reported_paths]
     if problems:
         raise Refused(problems, "the scenario")
     return scenario

@@ -19,6 +19,6 @@ def json_problem(value: Json, path: str, what: str) -> Problem | None:
         message = f"{what} has text that is not UTF-8, or an integer of more than 64 bits"
         return Problem(path=path, message=message)
     if size > LARGEST_PART:
-        shown = f"{size:,} bytes as JSON; at most {LARGEST_PART:,} are allowed"
-        return Problem(path=path, message=f"{what} has {shown}")
+        size_text = f"{size:,} bytes as JSON; at most {LARGEST_PART:,} are allowed"
+        return Problem(path=path, message=f"{what} has {size_text}")
     return None

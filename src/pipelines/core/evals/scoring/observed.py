@@ -133,10 +133,10 @@ def _embedded_object(text: str, contract: Contract) -> Observed | None:
     objects = list(_objects(text))
     if not objects:
         return None
-    wanted = contract.expected_behavior.keys()
+    expected_keys = contract.expected_behavior.keys()
     # The last of those that answer most of what was asked: what comes first is often an example or a plan.
     value, start, end, mended = max(
-        enumerate(objects), key=lambda each: (len(wanted & each[1][0].keys()), each[0])
+        enumerate(objects), key=lambda each: (len(expected_keys & each[1][0].keys()), each[0])
     )[1]
     outside = text[:start] + "\n" + text[end:]
     notes = list(mended)

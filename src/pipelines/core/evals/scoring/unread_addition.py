@@ -32,8 +32,8 @@ def unread_warning(
 
 def is_in_reply(addition: str, *parts: Json) -> bool:
     """Whether a text is in any string of these; spaces and line ends may differ."""
-    wanted = _plain(addition)
-    return any(wanted in _plain(text) for part in parts for text in _strings(part))
+    addition_text = _plain(addition)
+    return any(addition_text in _plain(text) for part in parts for text in _strings(part))
 
 
 def _has_moved(cell: Mapping[str, Any], amber_from: float) -> bool:

@@ -176,8 +176,8 @@ def _chain(spans: list[SpanLine]) -> _Choice | None:
     first = spans[again - 1]
     if first.is_error or first.outcome is None:
         return None
-    told = first.input if isinstance(first.input, dict) else {}
-    given: Json = {**told, first.skill: first.outcome}
+    attributes = first.input if isinstance(first.input, dict) else {}
+    given: Json = {**attributes, first.skill: first.outcome}
     known = first._replace(skill=f"after {first.skill}", input=given, outcome=None)
     return _Choice(known, _tool_sequence(spans[again:]), is_chain=True)
 

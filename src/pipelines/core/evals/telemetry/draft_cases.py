@@ -130,12 +130,14 @@ def _exceptions(found: Regions) -> Iterator[tuple[Case]]:
     way to end: the region in which most ended so."""
     most: dict[Outcome, tuple[Region, list[int]]] = {}
     for region in found.regions:
-        for told, rows in _differing_outcomes(found, region).items():
-            if told not in most or len(most[told][1]) < len(rows):
-                most[told] = region, rows
-    for told, (region, rows) in sorted(most.items(), key=lambda item: (len(item[1][1]), repr(item[0]))):
+        for labels, rows in _differing_outcomes(found, region).items():
+            if labels not in most or len(most[labels][1]) < len(rows):
+                most[labels] = region, rows
+    for labels, (region, rows) in sorted(most.items(), key=lambda item: (len(item[1][1]), repr(item[0]))):
         yield (
-            Case("edge_case", "exception", region, rows[0], len(rows), len(region.rows), rows, outcome=told),
+            Case(
+                "edge_case", "exception", region, rows[0], len(rows), len(region.rows), rows, outcome=labels
+            ),
         )
 
 
@@ -144,9 +146,9 @@ def _differing_outcomes(found: Regions, region: Region) -> dict[Outcome, list[in
     ended: dict[Outcome, list[int]] = {}
     if region.is_settled and len(region.rows) >= LEAST_SPANS:
         for row in region.rows:
-            told = tuple((path, found.outcomes.cells[path][row]) for path in paths)
-            if any(region.settled[path] != cell for path, cell in told):
-                ended.setdefault(told, []).append(row)
+            labels = tuple((path, found.outcomes.cells[path][row]) for path in paths)
+            if any(region.settled[path] != cell for path, cell in labels):
+                ended.setdefault(labels, []).append(row)
     return ended
 
 

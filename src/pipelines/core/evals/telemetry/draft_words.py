@@ -54,9 +54,9 @@ def _together(conditions: list[Condition]) -> Limits:
 
 def shape_of(region: Region) -> JsonObject:
     """By JSON Pointer: what the inputs of a region have in common."""
-    shown: dict[str, JsonObject] = {}
+    shapes: dict[str, JsonObject] = {}
     for limits in _limits(region):
-        one = shown.setdefault(pointer(limits.column.path), {})
+        one = shapes.setdefault(pointer(limits.column.path), {})
         if not limits.is_comparable:
             one["not_comparable"] = True
         elif limits.column.levels:
@@ -67,9 +67,9 @@ def shape_of(region: Region) -> JsonObject:
             one |= {"in" if is_few else "not_in": values} if values else {}
             one |= {level.value: is_few for level in named if isinstance(level, Presence)}
         else:
-            told = {"at_least": limits.at_least, "at_most": limits.at_most}
-            one |= {name: value for name, value in told.items() if value is not None}
-    return {**shown}
+            bounds = {"at_least": limits.at_least, "at_most": limits.at_most}
+            one |= {name: value for name, value in bounds.items() if value is not None}
+    return {**shapes}
 
 
 def name_of(skill: str, case: Case, found: Regions) -> str:
@@ -196,7 +196,7 @@ def _cell_text(cell: Cell) -> str:
         return cell.value
     if isinstance(cell, Flag):
         return "true" if cell.is_true else "false"
-    told: Json = leaf_as_json(cell)
-    if isinstance(told, list):
-        return ", ".join(map(str, told))[:80] or "nothing"
-    return str(told)[:40]
+    value: Json = leaf_as_json(cell)
+    if isinstance(value, list):
+        return ", ".join(map(str, value))[:80] or "nothing"
+    return str(value)[:40]

@@ -233,8 +233,8 @@ def _outcomes(found: Regions, region: Region) -> Iterator[tuple[JsonObject, int]
     paths = sorted({*found.deciding, *region.settled})
     counts = Counter(tuple(found.outcomes.cells[path][row] for path in paths) for row in region.rows)
     for cells, count in sorted(counts.items(), key=lambda item: (-item[1], repr(item[0])))[:MOST_OUTCOMES]:
-        told = zip(paths, cells, strict=True)
-        yield as_object((path, cell) for path, cell in told if not isinstance(cell, Presence)), count
+        pairs = zip(paths, cells, strict=True)
+        yield as_object((path, cell) for path, cell in pairs if not isinstance(cell, Presence)), count
 
 
 def _id(skill: str, case: Case, expected: JsonObject) -> str:

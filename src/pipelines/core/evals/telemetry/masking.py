@@ -50,8 +50,8 @@ class Masking:
         """Names of fields count too: what is called a password is one, whatever it looks like."""
         masked: JsonObject = {}
         for key, item in value.items():
-            shown, kind = self._names.get((name, key)) or self._name(name, key)
-            masked[shown] = self._json(item, kind, key)
+            name_shown, kind = self._names.get((name, key)) or self._name(name, key)
+            masked[name_shown] = self._json(item, kind, key)
         return masked
 
     def _name(self, parent: str, key: str) -> tuple[str, KeyKind | None]:

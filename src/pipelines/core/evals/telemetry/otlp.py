@@ -68,8 +68,8 @@ def spans_of(
     if isinstance(value, list) and may_be_list:
         return (_plain_span(item) for item in value)
     if not isinstance(value, dict):
-        wanted = "an object with `resourceSpans`" + (", or an array of spans" if may_be_list else "")
-        raise _refusal(f"must be {wanted}, not {kind(value)}")
+        expected_form = "an object with `resourceSpans`" + (", or an array of spans" if may_be_list else "")
+        raise _refusal(f"must be {expected_form}, not {kind(value)}")
     if value and "resourceSpans" not in value and "resource_spans" not in value:
         raise _refusal(
             "has no `resourceSpans`", "OTLP/JSON: {resourceSpans: [{resource, scopeSpans: [{spans}]}]}"
@@ -247,19 +247,19 @@ def _json_value(value: Json) -> Json:
     """The nesting of the text was bounded when it was read."""
     if not isinstance(value, dict) or not value:
         return None
-    (name, told), *_ = value.items()
+    (name, inner), *_ = value.items()
     match name.replace("_v", "V"):
         case "intValue":
-            return _whole(told) if _is_whole(told) else None
+            return _whole(inner) if _is_whole(inner) else None
         case "doubleValue":
-            return told if isinstance(told, int | float | str) else None
+            return inner if isinstance(inner, int | float | str) else None
         case "arrayValue":
-            values = told.get("values") if isinstance(told, dict) else None
+            values = inner.get("values") if isinstance(inner, dict) else None
             return [_json_value(item) for item in values] if isinstance(values, list) else []
         case "kvlistValue":
-            return _json_attributes(told.get("values")) if isinstance(told, dict) else {}
+            return _json_attributes(inner.get("values")) if isinstance(inner, dict) else {}
         case "stringValue" | "boolValue" | "bytesValue":
-            return told
+            return inner
     return None
 
 

@@ -207,11 +207,13 @@ def _grow_tree(
 
 def _region(found: Regions, conditions: tuple[Condition, ...], rows: list[int]) -> Region:
     """Fields are settled together: as many as LEAST_SHARE of the decisions have in common."""
-    wanted = found.deciding
-    others = [path for path in (*found.separated, *sorted(found.outcomes.constant)) if path not in wanted]
+    deciding_row = found.deciding
+    others = [
+        path for path in (*found.separated, *sorted(found.outcomes.constant)) if path not in deciding_row
+    ]
     settled: dict[Path, Cell] = {}
     alike = rows
-    for path in dict.fromkeys((*wanted, *others)):
+    for path in dict.fromkeys((*deciding_row, *others)):
         cells = found.outcomes.cells[path]
         counts = Counter(cells[row] for row in rows)
         usual = min(counts, key=lambda cell: (-counts[cell], repr(cell)))
@@ -223,7 +225,7 @@ def _region(found: Regions, conditions: tuple[Condition, ...], rows: list[int]) 
         rows=rows,
         settled=settled,
         alike=alike,
-        is_settled=bool(wanted) and any(path in settled for path in wanted),
+        is_settled=bool(deciding_row) and any(path in settled for path in deciding_row),
     )
 
 

@@ -104,9 +104,9 @@ def is_span_id(text: str) -> bool:
 
 def skill_use(span: Span) -> SkillUse:
     rest = dict(span.attributes)
-    told = _take_values(rest, NAME_KEYS)
+    names = _take_values(rest, NAME_KEYS)
     agent_id = rest.get(AGENT_ID)
-    skill = told if isinstance(told, str) and told else span.name.removeprefix(TOOL_PREFIX).strip()
+    skill = names if isinstance(names, str) and names else span.name.removeprefix(TOOL_PREFIX).strip()
     return SkillUse(
         skill=(skill or span.name)[:LONGEST_SKILL],
         input=_value(rest, INPUT_KEYS),
@@ -143,9 +143,9 @@ def device_id(attributes: Mapping[str, Json]) -> str | None:
 
 def _value(rest: JsonObject, keys: tuple[str, ...]) -> Json:
     """The value under the first of some keys, or under names below one of them: `skill.input.order_id`."""
-    told = _take_values(rest, keys)
-    if told is not None:
-        return _parse_value(told)
+    values = _take_values(rest, keys)
+    if values is not None:
+        return _parse_value(values)
     for key in keys:
         below = [name for name in rest if name.startswith(key) and name[len(key) :].startswith(".")]
         if below:

@@ -215,10 +215,10 @@ def chance_of(cut: Cut, target: Target, rows: Sequence[int]) -> float:
     """How likely inputs that decide nothing put some outcome as much on one side, for this one cut."""
     sides = [(is_left, target.codes[row]) for row in rows if (is_left := cut.is_left(row)) is not None]
     counts = Counter(code for _, code in sides)
-    left = Counter(code for is_left, code in sides if is_left)
-    size = left.total()
+    left_codes = Counter(code for is_left, code in sides if is_left)
+    size = left_codes.total()
     least = 1.0
     for code, count in counts.items():
-        for seen, drawn in ((left[code], size), (count - left[code], len(sides) - size)):
+        for seen, drawn in ((left_codes[code], size), (count - left_codes[code], len(sides) - size)):
             least = min(least, hypergeometric_tail(seen, drawn, count, len(sides)))
     return least * (2 * len(counts) if len(counts) > 2 else 2)

@@ -20,10 +20,10 @@ from pipelines.core.ledger.ledger import (
     update_from_json,
 )
 from pipelines.core.ledger.ledger_schema import LedgerSchema, update_problems
+from pipelines.core.simulation.by_model.leaked_text import quotation_problems
 from pipelines.core.simulation.by_model.relevant import EntityKey, ShownWorld, is_spoken_of, spoken_words
 from pipelines.core.simulation.by_model.seen_fields import seen_fields, value_problems
-from pipelines.core.simulation.by_model.unsaid import quotation_problems
-from pipelines.core.simulation.by_model.unshown import unshown_records
+from pipelines.core.simulation.by_model.unseen_records import unshown_records
 from pipelines.core.simulation.reply_check import reply_problems
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem
@@ -78,11 +78,11 @@ class ExpectedAnswer:
             return found
         after, wrong = self._after(updates)
         found += wrong
-        told = reply_problems(
+        problems_found = reply_problems(
             response, tool=self.tool, ledger_after=after, computed=self.computed, arguments=self.arguments
         )
         return found + [
-            Problem(path=f"/response{one.path}", message=one.message, hint=one.hint) for one in told
+            Problem(path=f"/response{one.path}", message=one.message, hint=one.hint) for one in problems_found
         ]
 
     @cached_property

@@ -58,8 +58,8 @@ class CallsSoFar:
         if self._added is not None:
             response = dumps(without_text(loads_own(response), self._added)).decode()
         arguments = row.arguments or "{}"
-        said = (row.tool_name or "", arguments, str(row.http_status), response, row.updates or "")
-        self._digest.update("\x1f".join(said).encode())
+        call_key = (row.tool_name or "", arguments, str(row.http_status), response, row.updates or "")
+        self._digest.update("\x1f".join(call_key).encode())
         self._told.append(
             _ReportedCall(
                 row.tool_name or "",
@@ -77,10 +77,10 @@ class CallsSoFar:
     def reported_calls(self) -> list[Json]:
         """The oldest first, as many of the newest as there is room for."""
         kept: list[_ReportedCall] = []
-        left = MOST_CHARACTERS
+        room_left = MOST_CHARACTERS
         for one in reversed(self._told):
-            left -= len(one.arguments) + len(one.response)
-            if left < 0:
+            room_left -= len(one.arguments) + len(one.response)
+            if room_left < 0:
                 break
             kept.append(one)
         return [one.as_json() for one in reversed(kept)]

@@ -80,12 +80,12 @@ def model_question(
         "calls_so_far": calls_so_far,
         "call": arguments,
     }
-    asked = f"{_ASKED} {_WHOLE if is_whole else _IN_PART}\n"
+    request = f"{_ASKED} {_WHOLE if is_whole else _IN_PART}\n"
     return ModelQuestion(
         purpose=Purpose.SIMULATOR,
         prompt_version=VERSION,
         system=instructions_with(word),
-        messages=(ModelMessage(role="user", content=asked + fenced(word, as_data(data))),),
+        messages=(ModelMessage(role="user", content=request + fenced(word, as_data(data))),),
         schema=answer_schema(tool.output_schema),
     )
 
@@ -109,8 +109,8 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def tool_as_json(tool: Tool) -> JsonObject:
-    told: JsonObject = {"name": tool.name, "description": tool.description, "arguments": tool.input_schema}
-    whole = told | {"reply": tool.output_schema}
+    body: JsonObject = {"name": tool.name, "description": tool.description, "arguments": tool.input_schema}
+    whole = body | {"reply": tool.output_schema}
     if len(dumps(whole)) <= LARGEST_TOOL:
         return whole
-    return told if len(dumps(told)) <= LARGEST_TOOL else {"name": tool.name, "description": tool.description}
+    return body if len(dumps(body)) <= LARGEST_TOOL else {"name": tool.name, "description": tool.description}

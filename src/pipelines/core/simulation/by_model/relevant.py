@@ -62,16 +62,16 @@ def shown_world(
     entities: dict[str, JsonObject] = {}
     named: list[EntityKey] = []
     cut: list[EntityKey] = []
-    left = MOST_CHARACTERS
+    room_left = MOST_CHARACTERS
     for one in chosen:
         attrs = ledger.get(*one)
         if attrs is None or len(named) >= MOST_ENTITIES:
             continue
         written, is_cut = _fitting(attrs)
         size = len(dumps(written)) + len(one[1]) + 4
-        if size > left:
+        if size > room_left:
             continue
-        left -= size
+        room_left -= size
         entities.setdefault(one[0], {})[one[1]] = written
         named.append(one)
         cut += [one] if is_cut else []
@@ -93,16 +93,16 @@ def _related(
     ledger: Ledger, kind: str | None, spoken: frozenset[str], references: tuple[Reference, ...]
 ) -> frozenset[str]:
     """The types that the tool or the text names, and those one link away."""
-    meant = {each for each in ledger.entity_types() if each == kind or is_spoken_of(each, spoken)}
+    types_meant = {each for each in ledger.entity_types() if each == kind or is_spoken_of(each, spoken)}
     links = ({one.entity_type, one.to} for one in references)
-    return frozenset(meant.union(*(ends for ends in links if ends & meant)))
+    return frozenset(types_meant.union(*(ends for ends in links if ends & types_meant)))
 
 
 @lru_cache(maxsize=256)  # tools and behaviour texts of running agents
 def spoken_words(name: str, description: str, behavior: str) -> frozenset[str]:
     """The words by which a tool and the behaviour text speak of types, in the singular."""
-    said = [*tokens(name), *re.findall(r"[a-z]+", f"{description} {behavior}".lower())]
-    return frozenset(map(singular, said))
+    words = [*tokens(name), *re.findall(r"[a-z]+", f"{description} {behavior}".lower())]
+    return frozenset(map(singular, words))
 
 
 @lru_cache(maxsize=4096)
@@ -135,15 +135,15 @@ def _chosen(
         changed = ledger.changed(each)
         yield from ((each, id) for id in [*changed][-MOST_LINKED:])
     words = list(dict.fromkeys(word for value in values for word in _WORD.findall(str(value).lower())))[:20]
-    left = MOST_SEARCHED
+    room_left = MOST_SEARCHED
     for each in [kind] if kind in types else types:
-        yield from _with_words(words, each or "", ledger, left)
-        left -= min(left, len(ledger.world.entities.get(each or "", ())))
+        yield from _with_words(words, each or "", ledger, room_left)
+        room_left -= min(room_left, len(ledger.world.entities.get(each or "", ())))
     small = sorted((each for each in types if ledger.count(each) <= MOST_ENTITIES), key=ledger.count)
-    meant = [each for each in small if each == kind or is_spoken_of(each, spoken)]
-    for each in meant:
+    types_meant = [each for each in small if each == kind or is_spoken_of(each, spoken)]
+    for each in types_meant:
         yield from _all_of(each, ledger)
-    for each in meant:
+    for each in types_meant:
         for one in _all_of(each, ledger):
             yield from _pointed_at(one, ledger, references)
     for each in [*([kind] if kind is not None else []), *small, *types]:
@@ -180,8 +180,10 @@ def _with_id(value: str | int, types: list[str], ledger: Ledger, kind: str | Non
     found = [(each, id) for each in types if ledger.get(each, id) is not None]
     if found or (kind is None and len(types) > 10):
         return found
-    wanted = [each for each in ([kind] if kind in types else types) if each and _is_indexed(each, ledger)]
-    spelled = [(each, ledger.resolve_id(each, value)) for each in wanted]
+    types_searched = [
+        each for each in ([kind] if kind in types else types) if each and _is_indexed(each, ledger)
+    ]
+    spelled = [(each, ledger.resolve_id(each, value)) for each in types_searched]
     return [(each, hit) for each, hit in spelled if hit is not None]
 
 

@@ -106,11 +106,11 @@ class ModelSimulator:
         before: ModelReply | None = None,
     ) -> ModelCall:
         plans, declared = self._plans, self._plans.tools[tool]
-        said = self._said[tool]
-        shown = shown_world(
+        sentences = self._said[tool]
+        records_shown = shown_world(
             arguments,
             ledger,
-            kind=said.about,
+            kind=sentences.about,
             references=self._references,
             spoken=spoken_words(tool, declared.description, plans.behavior_text),
             first=first,
@@ -121,22 +121,22 @@ class ModelSimulator:
             arguments=arguments,
             ledger=ledger,
             ledger_schema=self._ledger_schema,
-            shown=shown,
+            shown=records_shown,
             behavior=plans.behavior_text,
             not_understood=plans.not_understood,
             shaped=plans.shaped_fields(tool),
-            only_reads=said.reads,
+            only_reads=sentences.reads,
             fence=word,
             instructions=instructions_with(word),
-            may_show_more=before is None and not shown.is_whole,
+            may_show_more=before is None and not records_shown.is_whole,
         )
         question = model_question(
             declared,
             arguments,
             behavior=plans.behavior_text or None,
             now=moment.now,
-            world=shown.world | {"next_ids": next_ids(arguments, ledger, moment)},
-            is_whole=shown.is_whole,
+            world=records_shown.world | {"next_ids": next_ids(arguments, ledger, moment)},
+            is_whole=records_shown.is_whole,
             calls_so_far=self._calls.reported_calls(),
             word=word,
         )

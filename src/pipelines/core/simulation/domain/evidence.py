@@ -54,11 +54,11 @@ def all_evidence(
 ) -> Iterator[Evidence]:
     seeded = {kind: table for kind, table in tables.items() if not table.is_empty or table.fields}
     keys = {joined(one.noun): one.to for one in references if not one.in_list}
-    asked = {noun for tool in tools for noun in tool.id_nouns}
+    nouns = {noun for tool in tools for noun in tool.id_nouns}
     yield from _from_ids(seeded, references, tools)
     words = {kind: _words_of(table) for kind, table in seeded.items()}
     for tool in tools:
-        yield from _from_fields(tool, seeded, keys, asked)
+        yield from _from_fields(tool, seeded, keys, nouns)
         yield from _from_words(tool, words, world, keys)
         yield from _from_verb(tool, seeded)
         yield from _from_reply(tool, seeded)
@@ -68,7 +68,7 @@ def all_evidence(
 def _from_ids(
     tables: Mapping[str, Collection], references: Sequence[Reference], tools: Sequence[ToolFacts]
 ) -> Iterator[Evidence]:
-    asked = {noun for tool in tools for noun in tool.id_nouns}
+    nouns = {noun for tool in tools for noun in tool.id_nouns}
     for kind, table in tables.items():
         if table.id_field is not None and tokens(table.id_field) != ("id",):
             noun = noun_of_id(table.id_field)
@@ -76,7 +76,7 @@ def _from_ids(
                 noun=noun, entity_type=kind, weight=OWN_ID, reason=f"`{table.id_field}` is its own id"
             )
     for one in references:
-        if one.in_list and one.noun not in asked:
+        if one.in_list and one.noun not in nouns:
             continue  # `watch_list` is the name of the list, not of what is in it
         reason = f"`{one.entity_type}.{'.'.join(one.path)}` holds its ids"
         yield Evidence(noun=one.noun, entity_type=one.to, weight=REFERENCE * one.share, reason=reason)
@@ -131,10 +131,10 @@ def _from_words(
     if not tool.thing or tool.thing in tool.id_nouns or tool.makes:
         return
     named = {*tokens(tool.tool.name)} - {tool.thing[-1]}
-    said = {
+    spoken_words = {
         joined((word,)) for word in (*named, *tokens((tool.tool.description or "")[:_SAID])) if len(word) > 2
     }
-    for word in sorted(said - {*tool.thing[-1:]}):
+    for word in sorted(spoken_words - {*tool.thing[-1:]}):
         for at, what in enumerate(("a field", "a value")):
             known = [kind for kind, of_kind in words.items() if word in of_kind[at]]
             for kind in known:
@@ -244,7 +244,7 @@ def key_arguments(
     else; a field that records have is no key. `meant`: what the nouns of the tools were found to mean."""
     shapes = {kind: {_shape(id) for id in islice(ids, LOOKED_AT)} for kind, ids in world.entities.items()}
     fields = [table.fields for table in tables.values()]
-    told: dict[str, set[str]] = {}
+    words_of_key: dict[str, set[str]] = {}
     votes: dict[str, Counter[str]] = {}
     for tool in tools:
         needed = [one for one in tool.arguments if one.is_required and not one.is_credential]
@@ -252,13 +252,13 @@ def key_arguments(
             if not _may_be_key(one) or any(find_field(known, one.name) for known in fields):
                 continue
             examples = [_shape(example) for example in _examples(one)]
-            told.setdefault(one.name, set()).update(
+            words_of_key.setdefault(one.name, set()).update(
                 kind for example in examples for kind in shapes if example in shapes[kind]
             )
             is_asked_alone = len(needed) == 1 and tool.name.op in _PICKING and not tool.lists
             voted = votes.setdefault(one.name, Counter())
             voted[meant[tool.thing] if is_asked_alone and tool.thing in meant else ""] += 1
-    found = {name: _meant_by(name, told[name], voted, meant) for name, voted in votes.items()}
+    found = {name: _meant_by(name, words_of_key[name], voted, meant) for name, voted in votes.items()}
     return {name: kind for name, kind in found.items() if kind is not None and votes[name].total() > 1}
 
 

@@ -56,8 +56,8 @@ def find_field(fields: Mapping[str, Field], name: str) -> str | None:
     """The field meant by a name in another spelling: `orderStatus`, `qty`, `dob` for date_of_birth."""
     if name in fields:
         return name
-    wanted = _in_full(name)
-    same = next((known for known in fields if _in_full(known) == wanted), None)
+    full_name = _in_full(name)
+    same = next((known for known in fields if _in_full(known) == full_name), None)
     if same is not None or len(name) < 3:
         return same
     return next((known for known in fields if _initials(known) == name), None)

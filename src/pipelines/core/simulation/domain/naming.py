@@ -65,14 +65,14 @@ def with_names(known: Survey, world: World, tools: Sequence[ToolLike]) -> Survey
     if unnamed_keys:
         facts = facts_of(tools, unnamed_keys)
         references, weighed, settled = _weighed(known, world, facts, unnamed_keys)
-    asked = [noun for tool in facts for noun in (*tool.id_nouns, tool.thing)]
+    nouns = [noun for tool in facts for noun in (*tool.id_nouns, tool.thing)]
     by_id = {noun for tool in facts for noun in tool.id_nouns}
     unnamed = {singulars(tokens(name)) for name in unnamed_keys}
     keys = {(one.noun, one.to) for one in references if not one.in_list}
     keys |= {(noun, kind) for noun, kind in settled.items() if _is_own_id(noun, known.tables.get(kind))}
     meanings = tuple(_meaning(weighed.get(noun), noun, kind, keys) for noun, kind in settled.items())
     tables = {
-        kind: replace(table, called=_ranked(kind, settled, weighed, asked, by_id, unnamed))
+        kind: replace(table, called=_ranked(kind, settled, weighed, nouns, by_id, unnamed))
         for kind, table in known.tables.items()
     }
     tables = {
@@ -101,11 +101,11 @@ def _weighed(
     """Fields that refer, what speaks for each noun, and which type it means."""
     references = references_in(world, {joined(noun) for tool in facts for noun in tool.id_nouns})
     weighed: dict[Noun, _Weighed] = {}
-    told = (
+    reasons_given = (
         Evidence(noun=singulars(tokens(name)), entity_type=kind, weight=EXAMPLE, reason=f"`{name}` picks one")
         for name, kind in (keys or {}).items()
     )
-    for one in (*all_evidence(known.tables, world, references, facts), *told):
+    for one in (*all_evidence(known.tables, world, references, facts), *reasons_given):
         weighed.setdefault(one.noun, _Weighed(noun=one.noun)).add(one)
     return references, weighed, _settled(weighed, known, facts, references)
 
@@ -154,12 +154,12 @@ def _settled(
     for noun, kind in _described(tools, settled, known):
         settled.setdefault(noun, kind)
     settled |= _left_over(weighed, known, tools, settled)
-    asked = {noun for tool in tools for noun in tool.id_nouns}
+    nouns = {noun for tool in tools for noun in tool.id_nouns}
     of_fields = _words_of_fields(known)
     return {
         noun: kind
         for noun, kind in settled.items()
-        if noun in asked
+        if noun in nouns
         or noun[-1] not in of_fields
         or not any(noun[:at] in settled for at in range(len(noun)))
     }  # a shop's name is no shop
@@ -203,7 +203,7 @@ def _described(
 ) -> Iterator[tuple[Noun, str]]:
     """ "Describe a virtual machine" of describe_instance(instance_id): what descriptions call the record that
     the one id picks, or that is made, if they call nothing else so."""
-    heard: dict[Noun, set[str]] = {}
+    described: dict[Noun, set[str]] = {}
     for tool in tools:
         ids = [kind for noun in tool.id_nouns if (kind := settled.get(noun)) is not None]
         picked = ids[0] if len(ids) == len(tool.id_nouns) == 1 else None
@@ -212,10 +212,10 @@ def _described(
         found = None if says_nothing else _OBJECT.match((tool.tool.description or "")[:_LONGEST])
         if found is not None and kind is not None:
             noun = singulars(tokens(found[1]))[-1:]
-            heard.setdefault(noun, set()).add(kind)
+            described.setdefault(noun, set()).add(kind)
     answered = {name for tool in tools for name in _answered(tool)}
     answered |= _words_of_fields(known)  # "Returns the yearly rent of a plot"
-    for noun, kinds in heard.items():
+    for noun, kinds in described.items():
         if len(kinds) == 1 and noun not in settled and noun[0] not in answered:
             yield noun, kinds.pop()
 
@@ -223,8 +223,8 @@ def _described(
 def _free(known: Survey, tools: Sequence[ToolFacts], settled: Mapping[Noun, str]) -> set[str]:
     """Types that no noun of the tools means."""
     spoken = {noun for tool in tools for noun in nouns_of(tool)}
-    taken = {kind for noun, kind in settled.items() if noun in spoken}
-    return {kind for kind, table in known.tables.items() if kind not in taken and not table.is_empty}
+    used_kinds = {kind for noun, kind in settled.items() if noun in spoken}
+    return {kind for kind, table in known.tables.items() if kind not in used_kinds and not table.is_empty}
 
 
 def _open_nouns(known: Survey, tools: Sequence[ToolFacts], settled: Mapping[Noun, str]) -> list[Noun]:
@@ -246,19 +246,19 @@ def _left_over(
 ) -> dict[Noun, str]:
     """One type that no noun means and one noun, asked for by id, that means no type: they belong together."""
     free = _free(known, tools, settled)
-    asked = {noun for tool in tools for noun in tool.id_nouns}
+    nouns = {noun for tool in tools for noun in tool.id_nouns}
     of_fields = _words_of_fields(known)
     things = dict.fromkeys(
         tool.thing for tool in tools if tool.thing and not tool.makes and tool.thing[-1] not in of_fields
     )
     open_nouns = _open_nouns(known, tools, settled)
-    made = {tool.thing for tool in tools if tool.makes}
-    unmade = [noun for noun in open_nouns if noun not in made]
+    new_things = {tool.thing for tool in tools if tool.makes}
+    unmade = [noun for noun in open_nouns if noun not in new_things]
     if len(free) == 1 and len(unmade) == 1:
         return {unmade[0]: free.pop()}
     found = {
         noun: kind
-        for noun in (*open_nouns, *(one for one in things if one not in settled and one not in asked))
+        for noun in (*open_nouns, *(one for one in things if one not in settled and one not in nouns))
         if noun in weighed and (kind := weighed[noun].best(0.5, free)) is not None
     }
     # `promo`, and what a tool asks of a promo: the shorter one is what it is called.
@@ -277,8 +277,10 @@ def _is_own_id(noun: Noun, table: Collection | None) -> bool:
 def _meaning(one: _Weighed | None, noun: Noun, kind: str, keys: set[tuple[Noun, str]]) -> Meaning:
     reasons = one.reasons.get(kind, []) if one is not None else []
     weight = one.by_type.get(kind, 0.0) if one is not None else 0.0
-    told = tuple(dict.fromkeys(reasons)) or ("nothing else fits",)
-    return Meaning(noun=noun, entity_type=kind, weight=weight, reasons=told, is_key=(noun, kind) in keys)
+    reason_list = tuple(dict.fromkeys(reasons)) or ("nothing else fits",)
+    return Meaning(
+        noun=noun, entity_type=kind, weight=weight, reasons=reason_list, is_key=(noun, kind) in keys
+    )
 
 
 def _ranked(
@@ -296,7 +298,7 @@ def _ranked(
         weight = weighed[noun].without_label.get(kind, 0.0) if noun in weighed else 0.0
         return (noun in unnamed, -asked.count(noun), -weight, noun)
 
-    own = [noun for noun, meant in settled.items() if meant == kind]
+    own = [noun for noun, meaning in settled.items() if meaning == kind]
     # `vacant_room` is a room: the longer name says no more of the type, unless its ids are called so.
     plain = [noun for noun in own if not any(noun[at:] in own for at in range(1, len(noun)))]
     longer = [noun for noun in own if noun not in plain and noun in by_id and noun[0] not in _WHICH]

@@ -130,9 +130,9 @@ class Survey:
 
     def refers_to(self, words: Sequence[str]) -> str | None:
         """The type whose ids stand in a field or an argument of this name; None when nothing says so."""
-        wanted = joined(words)
+        target = joined(words)
         return next(
-            (one.entity_type for one in self.meanings if one.is_key and joined(one.noun) == wanted), None
+            (one.entity_type for one in self.meanings if one.is_key and joined(one.noun) == target), None
         )
 
 

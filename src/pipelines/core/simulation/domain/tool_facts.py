@@ -41,8 +41,8 @@ class ToolFacts:
     @property
     def thing(self) -> tuple[str, ...]:
         """The nouns of its name; of what it makes, where the verb says that: book_room makes a booking."""
-        made = MADE_BY.get(self.name.verb)
-        return (made,) if made is not None else singulars(without_generic(self.name.nouns))
+        product = MADE_BY.get(self.name.verb)
+        return (product,) if product is not None else singulars(without_generic(self.name.nouns))
 
 
 def facts_of(tools: Sequence[ToolLike], keys: Collection[str] = ()) -> tuple[ToolFacts, ...]:

@@ -101,9 +101,9 @@ def _on_side(words: tuple[str, ...], at: int | None, claim: Claim, decision: Dec
         verb = own or words[0]
         return _taken_apart(verb, None, (), tuple(word for word in words if word != verb))
     if decision.side == "read" and (own is None or OP_OF_VERB[own] not in READS):
-        told = OP_OF_VERB.get(claim.verb or "")
-        op = told if told in READS and claim.verb not in QUESTIONS else "get"
-        return _taken_apart(claim.verb if claim.verb and op == told else "get", op, (), words)
+        described_op = OP_OF_VERB.get(claim.verb or "")
+        op = described_op if described_op in READS and claim.verb not in QUESTIONS else "get"
+        return _taken_apart(claim.verb if claim.verb and op == described_op else "get", op, (), words)
     if own is None or decision.takes_description:
         # A verb that no tool is called by ("Puts the member …") sets something.
         verb = claim.verb or words[0]

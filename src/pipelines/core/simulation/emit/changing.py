@@ -43,9 +43,9 @@ def _ready_to_set(w: Writer, change: steps.Change) -> Callable[[], None]:
         place, value = place_of(w, target), w.held_value(change.value.tree)
         return lambda: w.run(places.set_value, place, value, w.call)
     entity = w.held(variable.code)
-    with w.block() as gone:
+    with w.block() as removed:
         w.run(places.home_of, entity, w.constant(target.root), w.call)
-    w.add(nodes.when(nodes.attribute(entity, "removed"), gone))
+    w.add(nodes.when(nodes.attribute(entity, "removed"), removed))
     value = w.held_value(change.value.tree)
     return lambda: w.run(places.set_field, entity, w.constant(field), value, w.call)
 

@@ -116,8 +116,8 @@ def f_string(w: Writer, node: ast.JoinedStr) -> ast.expr:
     parts = []
     for part in node.values:
         text = constant_value(part)
-        shown = w.constant(text) if isinstance(text, str) else w.result(as_text, w.value(part), w.call)
-        parts.append(shown)
+        text_node = w.constant(text) if isinstance(text, str) else w.result(as_text, w.value(part), w.call)
+        parts.append(text_node)
     return w.result(fields.joined, nodes.list_of(parts), w.call)
 
 

@@ -39,16 +39,16 @@ def find(w: Writer, naming: Naming, step: steps.Find) -> None:
 
 
 def _find_by_id(w: Writer, naming: Naming, step: steps.Find, id: ast.expr) -> None:
-    kind, wanted = w.constant(step.entity_type), w.held_value(id)
+    kind, id_node = w.constant(step.entity_type), w.held_value(id)
     if step.all:
-        found = w.result(actions.by_ids, kind, wanted, nodes.own(step.exact), w.call)
+        found = w.result(actions.by_ids, kind, id_node, nodes.own(step.exact), w.call)
         _bind_all(w, naming, step, found)
         return
     look = actions.by_exact_id if step.exact else actions.by_id
-    is_text = nodes.compare(nodes.attribute(wanted, "__class__"), "is", w.function(str))
-    known = nodes.call(nodes.attribute(w.call, "entity" if step.exact else "resolve"), kind, wanted)
-    found = w.let(nodes.either(is_text, known, nodes.call(w.function(look), kind, wanted, w.call)))
-    _bind_one(w, naming, step, found, wanted)
+    is_text = nodes.compare(nodes.attribute(id_node, "__class__"), "is", w.function(str))
+    known = nodes.call(nodes.attribute(w.call, "entity" if step.exact else "resolve"), kind, id_node)
+    found = w.let(nodes.either(is_text, known, nodes.call(w.function(look), kind, id_node, w.call)))
+    _bind_one(w, naming, step, found, id_node)
 
 
 def _bind_all(w: Writer, naming: Naming, step: steps.Find, found: ast.expr) -> None:
@@ -78,8 +78,8 @@ def _candidates(w: Writer, step: steps.Find) -> ast.expr:
     kind = w.constant(step.entity_type)
     if step.lookup is None:
         return nodes.call(w.function(actions.scan), kind, w.call)
-    wanted = w.value(step.lookup.wanted.tree)
-    return nodes.call(w.function(actions.narrow), kind, w.constant(step.lookup.reach), wanted, w.call)
+    wanted_node = w.value(step.lookup.wanted.tree)
+    return nodes.call(w.function(actions.narrow), kind, w.constant(step.lookup.reach), wanted_node, w.call)
 
 
 def _all_matching(w: Writer, step: steps.Find, where: ast.expr, are_bare: bool = False) -> ast.expr:
@@ -156,15 +156,15 @@ def _find_bare(w: Writer, naming: Naming, step: steps.Find) -> None:
 
 
 def _find_bare_by_id(w: Writer, naming: Naming, step: steps.Find, id: ast.expr) -> None:
-    kind, wanted, found = w.constant(step.entity_type), w.held_value(id), w.scope[step.name].code
-    is_text = nodes.compare(nodes.attribute(wanted, "__class__"), "is", w.function(str))
+    kind, id_node, found = w.constant(step.entity_type), w.held_value(id), w.scope[step.name].code
+    is_text = nodes.compare(nodes.attribute(id_node, "__class__"), "is", w.function(str))
     get = nodes.attribute(nodes.attribute(w.call, "ledger"), "get")
-    naming.bind_bare(w, step.name, wanted, nodes.either(is_text, nodes.call(get, kind, wanted), nodes.NONE))
+    naming.bind_bare(w, step.name, id_node, nodes.either(is_text, nodes.call(get, kind, id_node), nodes.NONE))
     with w.block() as otherwise:
         look = actions.attributes_by_exact_id if step.exact else actions.attributes_by_id
-        hit = w.result(look, kind, wanted, w.call)
+        hit = w.result(look, kind, id_node, w.call)
         naming.bind_bare(w, step.name, nodes.entry(hit, nodes.ZERO), nodes.entry(hit, nodes.ONE))
-        _fail_without(w, step, found, wanted)
+        _fail_without(w, step, found, id_node)
     w.add(nodes.when(nodes.compare(found, "is", nodes.NONE), otherwise))
 
 
@@ -174,9 +174,9 @@ def _find_bare_by_id(w: Writer, naming: Naming, step: steps.Find, id: ast.expr) 
 def _find_inside(w: Writer, naming: Naming, step: steps.Find, inside: steps.Path) -> None:
     home = place_of(w, inside)
     container = w.result(places.read, home)
-    wanted = nodes.NONE if step.id is None else w.held_value(step.id.tree)
+    id_node = nodes.NONE if step.id is None else w.held_value(step.id.tree)
     if step.id is not None:
-        hits = w.result(actions.hits_by_id, container, wanted, w.call)
+        hits = w.result(actions.hits_by_id, container, id_node, w.call)
     else:
         # The first in no order is the first of all: the search ends with it.
         hits = _matching_inside(w, step, container, is_one_enough=not step.all and not step.sort)
@@ -185,7 +185,7 @@ def _find_inside(w: Writer, naming: Naming, step: steps.Find, inside: steps.Path
         return
     first = w.result(actions.first_hit, hits, w.constant(step.sort), w.call)
     key, value = w.let(nodes.entry(first, nodes.ZERO)), w.let(nodes.entry(first, nodes.ONE))
-    _bind_one(w, naming, step, value, wanted)
+    _bind_one(w, naming, step, value, id_node)
     if step.is_place:
         stands = nodes.call(w.function(_place_under), home, key)
         bind = nodes.call(nodes.attribute(w.call, "bind"), w.constant(step.name), value, stands)

@@ -54,8 +54,8 @@ def is_never_true(expr: Expr) -> bool:
 
 def is_always_true(expr: Expr) -> bool:
     """Whether it is true of all values, and can be worked out for all."""
-    asked = conditions(expr)
-    return bool(asked) and all(one.is_plain and is_everywhere(one) for one in asked)
+    known_conditions = conditions(expr)
+    return bool(known_conditions) and all(one.is_plain and is_everywhere(one) for one in known_conditions)
 
 
 def conditions(expr: Expr) -> list[Condition]:

@@ -57,23 +57,23 @@ def bound_by(step: Mapping[str, Draft]) -> Iterator[str]:
 def _block(steps: Json, bound: set[str]) -> Draft:
     if not isinstance(steps, list):
         return steps
-    made = []
+    drafts = []
     for step in steps:
-        made.append(_step(step, bound) if isinstance(step, dict) else step)
+        drafts.append(_step(step, bound) if isinstance(step, dict) else step)
         bound |= {*bound_by(step)} if isinstance(step, dict) else set()
-    return made
+    return drafts
 
 
 def _step(step: Mapping[str, Json], bound: set[str]) -> Draft:
-    made: dict[str, Draft] = {}
+    keyed: dict[str, Draft] = {}
     for key, part in step.items():
         if key in BLOCKS and isinstance(part, list):
-            made[key] = _block(part, bound | {*bound_by(step)})
+            keyed[key] = _block(part, bound | {*bound_by(step)})
         elif key == "find":
-            made[key] = _each(part, lambda name, one: _in_find(name, one, bound))
+            keyed[key] = _each(part, lambda name, one: _in_find(name, one, bound))
         else:
-            made[key] = _PARTS[key](part) if key in _PARTS else part
-    return made
+            keyed[key] = _PARTS[key](part) if key in _PARTS else part
+    return keyed
 
 
 def _in_find(key: str, part: Json, bound: set[str]) -> Draft:
@@ -104,11 +104,11 @@ def _value(part: Json) -> Draft:
 
 
 def _keyed(part: Mapping[str, Json], read: Callable[[str], Draft]) -> Draft:
-    made: dict[Draft, Draft] = {}
+    drafts: dict[Draft, Draft] = {}
     for key, one in part.items():
         found = read(key)
-        made[key if found in made else found] = _value(one)  # two spellings of a path stay two keys
-    return made
+        drafts[key if found in drafts else found] = _value(one)  # two spellings of a path stay two keys
+    return drafts
 
 
 def _key(key: str) -> Draft:
@@ -133,8 +133,8 @@ def _message(text: Json) -> Draft:
     try:
         for literal, code in template_parts(text):
             parts += [literal.replace("{{", "{").replace("}}", "}")] if literal else []
-            shown = parse(code) if code is not None else n.Format(())
-            parts += shown.parts if isinstance(shown, n.Format) else [n.FormattedValue(shown)]
+            parsed = parse(code) if code is not None else n.Format(())
+            parts += parsed.parts if isinstance(parsed, n.Format) else [n.FormattedValue(parsed)]
     except BadExpression:
         return text
     found = m.Message(tuple(parts))

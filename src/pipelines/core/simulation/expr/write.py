@@ -140,9 +140,9 @@ def _mapping(expr: n.MappingOf) -> str:
 
 def _format(expr: n.Format) -> str:
     """Python 3.11 allows neither the quotes of the text nor a backslash in a value within it."""
-    shown = [_in_template(part) for part in expr.parts if isinstance(part, n.FormattedValue)]
-    quote = next((one for one in ("'", '"', '"""') if not any(one in part for part in shown)), "'''")
-    if any("\\" in part for part in shown):
+    parts = [_in_template(part) for part in expr.parts if isinstance(part, n.FormattedValue)]
+    quote = next((one for one in ("'", '"', '"""') if not any(one in part for part in parts)), "'''")
+    if any("\\" in part for part in parts):
         return " + ".join(
             _constant(n.Constant(one)) if isinstance(one, str) else _text(one) for one in expr.parts
         )

@@ -156,10 +156,10 @@ def _task(line: Json, number: int) -> RecordedTask:
         raise ValueError("init and calls are lists")
     if state is not None and not isinstance(state, dict):
         raise ValueError("state is an object of entity types")
-    told = line.get("recorded_at")
+    recorded_at = line.get("recorded_at")
     return RecordedTask(
         name=str(line.get("task", number)),
-        recorded_at=told if isinstance(told, str) else None,
+        recorded_at=recorded_at if isinstance(recorded_at, str) else None,
         state=state,
         init=tuple(map(_update, init)),
         calls=tuple(map(_call, calls)),

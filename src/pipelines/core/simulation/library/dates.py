@@ -52,8 +52,8 @@ def moment(value: Value) -> When:
     found = moment_of(value)
     if found is not None:
         return found
-    shown = f"{value[:40]!r}" if isinstance(value, str) else kind_of(value)
-    raise Stopped("plan_type", f"an ISO date or time such as 2026-04-01 is needed, not {shown}")
+    quoted = f"{value[:40]!r}" if isinstance(value, str) else kind_of(value)
+    raise Stopped("plan_type", f"an ISO date or time such as 2026-04-01 is needed, not {quoted}")
 
 
 def moment_of(value: Any) -> When | None:

@@ -101,8 +101,8 @@ def _sort(call: Call, values: Value, path: Value = "") -> Value:
 
 
 def _top(call: Call, values: Value, path: Value, count: Value) -> Value:
-    wanted = max(0, whole_needed(count))
-    return _sort(call, values, "-" + _path(path))[:wanted]
+    limit = max(0, whole_needed(count))
+    return _sort(call, values, "-" + _path(path))[:limit]
 
 
 def _unique(call: Call, values: Value) -> Value:

@@ -83,11 +83,11 @@ def _replace(call: Call, text: Value, old: Value, new: Value) -> Value:
 def _contains(call: Call, whole: Value, part: Value) -> Value:
     if isinstance(whole, list):
         call.spend(8 * len(whole))
-        wanted = _folded(call, part) if isinstance(part, str) else part
-        return any(equal(_folded(call, e) if isinstance(e, str) else e, wanted, call) for e in whole)
-    wanted, text = _folded(call, part), _folded(call, whole)
-    call.spend(search_cost(text, wanted))
-    return wanted in text
+        part_text = _folded(call, part) if isinstance(part, str) else part
+        return any(equal(_folded(call, e) if isinstance(e, str) else e, part_text, call) for e in whole)
+    part_text, text = _folded(call, part), _folded(call, whole)
+    call.spend(search_cost(text, part_text))
+    return part_text in text
 
 
 def _folded(call: Call, value: Value) -> str:
@@ -111,14 +111,14 @@ def _like(call: Call, text: Value, pattern: Value) -> Value:
 
     Goes back only to the last star. What was compared in vain is paid for on the way back.
     """
-    given, wanted = _folded(call, text), _folded(call, pattern)
+    given, pattern_text = _folded(call, text), _folded(call, pattern)
     call.spend(4 * len(given))
     at, position, star, resume = 0, 0, -1, 0
     while at < len(given):
-        if position < len(wanted) and wanted[position] == "*":
+        if position < len(pattern_text) and pattern_text[position] == "*":
             star, resume = position, at
             position += 1
-        elif position < len(wanted) and wanted[position] in ("?", given[at]):
+        elif position < len(pattern_text) and pattern_text[position] in ("?", given[at]):
             at, position = at + 1, position + 1
         elif star >= 0:
             call.spend(4 * (at - resume + 1))
@@ -126,7 +126,7 @@ def _like(call: Call, text: Value, pattern: Value) -> Value:
             at, position = resume, star + 1
         else:
             return False
-    return not wanted[position:].strip("*")
+    return not pattern_text[position:].strip("*")
 
 
 def _words(call: Call, text: Value) -> Value:

@@ -64,9 +64,9 @@ def _calls(call: Call, tool: Value) -> Value:
     if history.is_full:
         message = "the run has made more calls than are remembered, so what came before cannot be told"
         raise Stopped("plan_history", message)
-    made = history.calls.get(tool, [])
-    call.spend(_EARLIER_CALL * len(made))
-    return [*made]
+    calls = history.calls.get(tool, [])
+    call.spend(_EARLIER_CALL * len(calls))
+    return [*calls]
 
 
 _DIGITS = "0123456789"

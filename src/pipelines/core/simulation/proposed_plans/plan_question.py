@@ -83,31 +83,31 @@ def plan_question(name: str, simulator: PlannedSimulator, recording: Recording |
         "recorded_calls": _calls(name, recording) if recording is not None else [],
     }
     word = fence_word("plans", dumps(data).decode())
-    asked = f"Write the plan.\n{fenced(word, as_data(data))}"
+    request = f"Write the plan.\n{fenced(word, as_data(data))}"
     return ModelQuestion(
         purpose=Purpose.AUTHOR,
         prompt_version=VERSION,
         system=f"{INSTRUCTIONS}\n{rule_of(word)}",
-        messages=(ModelMessage(role="user", content=asked),),
+        messages=(ModelMessage(role="user", content=request),),
         schema=plan_schema(),
         max_output_tokens=8_192,
     )
 
 
 def _world(simulator: PlannedSimulator) -> JsonObject:
-    told: JsonObject = {}
+    types: JsonObject = {}
     for kind, entities in islice(simulator.world.entities.items(), MOST_TYPES):
         records: JsonObject = {}
         for id, attrs in islice(entities.items(), MOST_RECORDS):
             text = dumps(attrs).decode()
             records[id] = attrs if len(text) <= LONGEST_PART else text[:LONGEST_PART]
-        told[kind] = {"count": len(entities), "some": records}
-    return told
+        types[kind] = {"count": len(entities), "some": records}
+    return types
 
 
 def _calls(name: str, recording: Recording) -> list[Json]:
     every = (call for task in recording.tasks for call in task.calls if call.tool == name)
-    told: list[Json] = []
+    examples: list[Json] = []
     for call in islice(every, MOST_CALLS):
         one: JsonObject = {
             "arguments": call.arguments,
@@ -115,5 +115,5 @@ def _calls(name: str, recording: Recording) -> list[Json]:
             "changes": [update.as_json() for update in call.updates],
         }
         text = dumps(one).decode()
-        told.append(one if len(text) <= LONGEST_PART else text[:LONGEST_PART])
-    return told
+        examples.append(one if len(text) <= LONGEST_PART else text[:LONGEST_PART])
+    return examples

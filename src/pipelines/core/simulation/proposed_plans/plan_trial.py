@@ -84,8 +84,8 @@ def try_plan(name: str, steps: Json, around: TrialSetting, recording: Recording 
         parse_plan(steps, origin="model", path="/steps", argument_names=_arguments(tool), tool_names=names)
     except Refused as refused:
         return PlanTrial(steps=steps, problems=tuple(refused.problems[:MOST_TOLD]))
-    under = around.simulator(name, steps)
-    problems, calls, refused_calls = _call_on_records(name, under, around.ledger_schema)
+    proposed = around.simulator(name, steps)
+    problems, calls, refused_calls = _call_on_records(name, proposed, around.ledger_schema)
     like: Tally | None = None
     differences: list[Problem] = []
     if recording is not None and not problems:
@@ -166,12 +166,12 @@ def _measure(
     name: str, steps: Json, around: TrialSetting, recording: Recording
 ) -> tuple[Tally | None, list[Problem]]:
     report = replay(recording, lambda world: around.simulator(name, steps, world), clock=around.clock)
-    told = [
+    problems = [
         Problem(path="/steps", message=f"task {one.task}, call {one.call}: {difference}")
         for one in report.mismatches(name)
         for difference in one.differences
     ]
-    return report.by_tool().get(name), _distinct(told)
+    return report.by_tool().get(name), _distinct(problems)
 
 
 def _distinct(problems: Sequence[Problem]) -> list[Problem]:

@@ -68,8 +68,8 @@ def read_told_amount(reading: Reading) -> Drafted | None:
     given = {one.name for one in reading.arguments}
     fields = about.collection.fields if about is not None else {}
     named = [find_path(fields, name) for name in properties_of(reading.output) if name not in given]
-    told = [path for path in named if path is not None and _is_number(fields, path)]
-    return read_amount(reading) if len(told) == 1 else None
+    amount_paths = [path for path in named if path is not None and _is_number(fields, path)]
+    return read_amount(reading) if len(amount_paths) == 1 else None
 
 
 def read_amount(reading: Reading) -> Drafted | None:
@@ -82,7 +82,9 @@ def read_amount(reading: Reading) -> Drafted | None:
     if reading.name.verb in _SETS and kept:
         return None  # update_credit_limit(account_id, credit_limit) says what it is to be
     found = [
-        (thing, *meant) for thing in scope.things if (meant := _meant(reading, thing, given[0])) is not None
+        (thing, *amount_paths)
+        for thing in scope.things
+        if (amount_paths := _meant(reading, thing, given[0])) is not None
     ]
     if len(found) != 1:
         return None
@@ -117,10 +119,10 @@ def _is_number(fields: Mapping[str, Field], path: Path) -> bool:
 
 def _kind_of_change(reading: Reading) -> str | None:
     """By the verb of the name, else by that of the description."""
-    told = claim_of(reading.tool.description, reading.name.verb).verb
+    verb = claim_of(reading.tool.description, reading.name.verb).verb
     # Other words of the name tell it where its verb does not: `record_payment`, not `refund_deposit`.
     others = tokens(reading.tool.name) if reading.name.op in ("create", "update", None) else ()
-    for word in (reading.name.verb, *others, told):
+    for word in (reading.name.verb, *others, verb):
         kind = next((k for k, of in (("pays", _PAYS), ("uses", _USES), ("adds", _ADDS)) if word in of), None)
         if kind is not None:
             return kind

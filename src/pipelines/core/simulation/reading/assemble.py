@@ -77,12 +77,12 @@ def read_plan(
 ) -> ReadPlan:
     """What the tool most likely does. `known` saves surveying the world again for every tool."""
     reading = read_tool(tool, known or survey_for(tools, world=world, ledger_schema=ledger_schema))
-    asked = families(reading)
-    found = next(((one, plan) for one in asked if (plan := one(reading)) is not None), None)
+    tried_families = families(reading)
+    found = next(((one, plan) for one in tried_families if (plan := one(reading)) is not None), None)
     family, drafted = found or (refuse, refuse(reading))
     if is_doubtful(reading, drafted.steps):
         family, drafted = read_unclear, read_unclear(reading)
-    others = [] if family is read_unclear else _others(reading, asked, family, drafted)
+    others = [] if family is read_unclear else _others(reading, tried_families, family, drafted)
     body = drafted.steps
     grounds = grounds_of(reading, drafted, body, _name(family), others)
     disputed = tuple(f"it may be meant otherwise: {one}" for one in grounds.fits_too)
@@ -101,8 +101,8 @@ def _others(
     beside one that makes a record no other is heard."""
     if "add" in effects_of(drafted.steps) or read_made not in asked or reading.name.verb not in _MAKES:
         return []
-    made = read_made(reading)
-    return [("made", made)] if made is not None else []
+    new_record = read_made(reading)
+    return [("made", new_record)] if new_record is not None else []
 
 
 #: Verbs that make a record whatever it is made for.

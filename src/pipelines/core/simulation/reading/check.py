@@ -21,9 +21,9 @@ def read_check(reading: Reading) -> Drafted | None:
         return None
     given = [one for one in others_of(reading) if one.is_required]
     if given:
-        asked = [condition_of(one, bound.noun, bound.collection) for one in given]
+        tests = [condition_of(one, bound.noun, bound.collection) for one in given]
         kept = [field_for(one, bound.collection) for one in given]
-        conditions = [one for one in asked if one is not None] if None not in (*asked, *kept) else []
+        conditions = [one for one in tests if one is not None] if None not in (*tests, *kept) else []
     elif not _MAY & {*tokens(reading.tool.name), *tokens(reading.said.summary.lower())}:
         words = [word for word in tokens(reading.tool.name) if word not in _ASKS]
         conditions = stated_in(words, bound.collection, bound.noun)
@@ -41,8 +41,8 @@ def read_check(reading: Reading) -> Drafted | None:
 def _slot(reading: Reading) -> str | None:
     """The one yes-or-no of the reply."""
     if reading.output:
-        asked = properties_of(reading.output).items()
-        truths = [name for name, one in asked if isinstance(one, dict) and one.get("type") == "boolean"]
+        slots = properties_of(reading.output).items()
+        truths = [name for name, one in slots if isinstance(one, dict) and one.get("type") == "boolean"]
         return truths[0] if len(truths) == 1 else None
     if reading.name.op != "check" and not reading.asks_whether():
         return None

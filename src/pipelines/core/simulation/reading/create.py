@@ -123,10 +123,10 @@ def read_create(reading: Reading, into: Collection | None = None) -> Drafted | N
 def _home(reading: Reading) -> _Home | None:
     thing = reading.thing or (singular(reading.name.verb),)
     table = best_collection(thing, reading.known, reading.service)
-    made = MADE_BY.get(reading.name.verb)
+    product = MADE_BY.get(reading.name.verb)
     about = reading.subject.collection if reading.subject is not None else None
-    if made is not None and (table is None or table.is_empty or table == about):
-        thing = (made,)  # reserve_book(book_id) makes a reservation, not a book
+    if product is not None and (table is None or table.is_empty or table == about):
+        thing = (product,)  # reserve_book(book_id) makes a reservation, not a book
         table = best_collection(thing, reading.known, reading.service)
     if table is not None and ((not table.of_records and not table.is_empty) or table.in_each):
         table = None
@@ -175,9 +175,9 @@ def _with_fields_for(reading: Reading, given: Sequence[Argument]) -> Collection 
     """The one type that has them all: of several the one whose id the reply tells, or that is spoken of."""
     fit = [table for table in reading.known.tables.values() if _takes(table, given)]
     replied = [*map(noun_of_id, properties_of(reading.output))]
-    told = [table for table in fit if any(joined(noun) in table.own_names for noun in replied)]
-    spoken = [table for table in told or fit if is_spoken_of(reading, table)]
-    into = spoken or told or fit
+    named_tables = [table for table in fit if any(joined(noun) in table.own_names for noun in replied)]
+    spoken = [table for table in named_tables or fit if is_spoken_of(reading, table)]
+    into = spoken or named_tables or fit
     return into[0] if len(into) == 1 else None
 
 
@@ -209,9 +209,9 @@ def _says_nothing(reading: Reading, home: _Home) -> bool:
     words = tokens(reading.tool.name)[len(reading.name.service) :]
     if not reading.known.is_empty:
         given = (one.id_noun for one in ids if one.is_required and one.is_scalar)
-        meant = [best_collection(noun or (), reading.known, reading.service) for noun in given]
+        meanings = [best_collection(noun or (), reading.known, reading.service) for noun in given]
         is_unnamed = (not reading.name.nouns or words[0] in VAGUE) and not ids
-        if is_unnamed or any(one is None or one.is_empty for one in meant):
+        if is_unnamed or any(one is None or one.is_empty for one in meanings):
             return True
     opaque = [one for one in reading.arguments if one.kind == "object" and not one.schema.get("properties")]
     plain = [
@@ -237,10 +237,10 @@ def _references(reading: Reading, home: _Home) -> list[Step]:
     for argument in reading.arguments:
         if not argument.is_scalar or not argument.is_required:
             continue
-        meant = kept.get(field_for(argument, home.collection) or ())
+        target_type = kept.get(field_for(argument, home.collection) or ())
         noun = argument.id_noun or ()
         named = best_collection(noun, reading.known, reading.service) if noun else None
-        other = named or reading.known.tables.get(meant or "")
+        other = named or reading.known.tables.get(target_type or "")
         if other is None or other.form != "table" or other.is_empty:
             continue
         # The manager of a new employee is another employee.

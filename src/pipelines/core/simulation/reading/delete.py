@@ -28,9 +28,9 @@ def read_delete(reading: Reading) -> Drafted | None:
 def _reply(reading: Reading, bound: Bound) -> Draft:
     key = bound.collection.id_field or f"{bound.noun}_id"
     key = key if key != "id" else f"{bound.noun}_id"
-    done, gone = participle(reading.name.verb), Name("gone_id")
+    done, gone_id = participle(reading.name.verb), Name("gone_id")
     if reading.output:
-        extra = {done: TRUE, "status": constant(done), key: gone, "id": gone}
-        source = replace(source_of(bound.collection, gone, bound.noun, gone, extra=extra), fields={})
+        extra = {done: TRUE, "status": constant(done), key: gone_id, "id": gone_id}
+        source = replace(source_of(bound.collection, gone_id, bound.noun, gone_id, extra=extra), fields={})
         return reply(source, reading.output, reading.arguments)
-    return {key: gone, "status": constant(done)}
+    return {key: gone_id, "status": constant(done)}

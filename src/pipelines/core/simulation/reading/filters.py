@@ -81,8 +81,8 @@ class Narrowing:
 
 def only_those(conditions: Iterable[Expr]) -> tuple[str, ...]:
     """Conditions that no argument gives: each is named wherever the reply is."""
-    told = "read from the words of its name and description"
-    return tuple(f"only records with `{condition}` count: {told}" for condition in conditions)
+    reason = "read from the words of its name and description"
+    return tuple(f"only records with `{condition}` count: {reason}" for condition in conditions)
 
 
 def narrowing(
@@ -245,8 +245,8 @@ def _on_date(
         return all_of(is_given(place), compare(day, ">=", other))
     if words & _MOST:
         return all_of(is_given(place), compare(day, "<=", other))
-    shown = call("str", given)
-    return is_equal(Slice(call("str", place), None, call("len", shown)), shown)
+    day_text = call("str", given)
+    return is_equal(Slice(call("str", place), None, call("len", day_text)), day_text)
 
 
 def _date_field(fields: Mapping[str, Field], said: Sequence[Sequence[str]]) -> str | None:
@@ -280,24 +280,28 @@ def restrictions(
     reading: Reading, collection: Collection, each: str, narrowed: Iterable[Path] = ()
 ) -> list[Expr]:
     """Conditions on a record called `each`; none on the fields that arguments narrow."""
-    told = [tuple(_WORDS.findall(part)) for part in _PARTS.split(reading.said.summary.lower())]
-    if told and told[0][:1] and told[0][0].removesuffix("s") in TELLING:
-        told[0] = told[0][1:]  # "Returns all loans": they are not returned
+    word_lists = [tuple(_WORDS.findall(part)) for part in _PARTS.split(reading.said.summary.lower())]
+    if word_lists and word_lists[0][:1] and word_lists[0][0].removesuffix("s") in TELLING:
+        word_lists[0] = word_lists[0][1:]  # "Returns all loans": they are not returned
     name = tokens(reading.tool.name)
     name = name[1:] if name[0] == reading.name.verb and len(name) > 1 else name
     picked = {singular(one.id_noun[-1]) for one in reading.arguments if one.id_noun}  # "pieces of a glaze"
     given = {word for one in reading.arguments for word in one.words}  # find_permits_by_min_fee(min_fee)
     found = _Found()
-    for words in (name, *told):
+    for words in (name, *word_lists):
         aside = picked | given if words is name else picked
         for at in (at for at in range(len(words)) if words[at] not in aside):
             _read_word(found, words, at, collection, is_name=words is name)
-    taken = {*narrowed}
-    conditions = [*_written(found, collection, each, taken)]
+    narrowed_by = {*narrowed}
+    conditions = [*_written(found, collection, each, narrowed_by)]
     if {*name} & LATE:
         conditions += _past_due(collection, each)
     is_told = found.states or found.switches
-    return conditions if conditions or is_told else [*_in_general((name, *told), collection, each, taken)]
+    return (
+        conditions
+        if conditions or is_told
+        else [*_in_general((name, *word_lists), collection, each, narrowed_by)]
+    )
 
 
 def stated_in(words: Sequence[str], collection: Collection, each: str) -> list[Expr]:
@@ -317,9 +321,9 @@ def _read_word(
         return
     if _is_in_own_name(words, at, collection):
         return  # print orders are not printing
-    for said, is_so in ((word, not denied), (base, False)):
-        place = _state(said, collection, is_name=is_name) if said is not None else None
-        switch = _switch(said, words, collection, is_name=is_name) if said is not None else None
+    for word_form, is_so in ((word, not denied), (base, False)):
+        place = _state(word_form, collection, is_name=is_name) if word_form is not None else None
+        switch = _switch(word_form, words, collection, is_name=is_name) if word_form is not None else None
         if place is not None:
             found.states.setdefault(place[0], {}).setdefault(place[1], is_so)
             return
@@ -330,15 +334,15 @@ def _read_word(
 
 def _state(word: str, collection: Collection, *, is_name: bool) -> tuple[Path, str] | None:
     """The value that a word is: of the state before any other; of a description only a state's."""
-    status, wanted = status_path(collection.fields), joined((word,))
+    status, state_word = status_path(collection.fields), joined((word,))
     states = states_of(collection.fields, status)
-    same = next((one for one in states if joined(tokens(one)) == wanted), None)
+    same = next((one for one in states if joined(tokens(one)) == state_word), None)
     if same is None and len(word) > 4:
         same = next((one for one in states if stem(joined(tokens(one))) == stem(word)), None)
     if status is not None and same is not None:
         return status, same
     values = valued_fields(collection.fields) if is_name else ()
-    return next(((path, value) for path, value in values if joined(tokens(value)) == wanted), None)
+    return next(((path, value) for path, value in values if joined(tokens(value)) == state_word), None)
 
 
 def _is_in_own_name(words: Sequence[str], at: int, collection: Collection) -> bool:

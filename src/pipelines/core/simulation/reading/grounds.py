@@ -58,17 +58,20 @@ def grounds_of(
         if effects_of(other.steps) and not effects_of(other.steps) & own
     )
     paired = tuple(_paired(reading))
-    left, unheeded = _unanswered(reading, body), _unheeded(reading, body)
-    asked = {one.name for one in reading.arguments}
-    has_answer = not left or bool({*properties_of(reading.output)} - {*left} - asked)
+    unanswered, unheeded = _unanswered(reading, body), _unheeded(reading, body)
+    argument_names = {one.name for one in reading.arguments}
+    has_answer = not unanswered or bool({*properties_of(reading.output)} - {*unanswered} - argument_names)
     invented = tuple(dict.fromkeys(_invented(body)))
     is_guess = reading.name.reads() and (not has_answer or bool(unheeded))
-    made_up = {*properties_of(reading.output)} - asked
+    made_up = {*properties_of(reading.output)} - argument_names
     is_guess = is_guess or (reading.name.reads() and bool(made_up) and made_up <= {*invented})
     most = min(_DISPUTED if fits_too else 1.0, GUESSED if is_guess else 1.0, _PAIRED if paired else 1.0)
     open_ends = (
         *(f"`{name}` is not in the world: its value is invented" for name in invented),
-        *(f"`{name}` of its output schema is left out: nothing was found to answer it" for name in left),
+        *(
+            f"`{name}` of its output schema is left out: nothing was found to answer it"
+            for name in unanswered
+        ),
         *(f"`{name}` makes no difference to what it does" for name in unheeded),
     )
     return Grounds(
@@ -130,13 +133,13 @@ def is_doubtful(reading: Reading, steps: Sequence[Step]) -> bool:
     if not about.id_argument.is_required and any(one.is_required for one in reading.arguments):
         return True  # the call need not say which record changes
     given = {arg(one.name) for one in reading.arguments}
-    said = {*map(stem, tokens(f"{reading.tool.name} {reading.tool.description or ''}"))}
+    stems = {*map(stem, tokens(f"{reading.tool.name} {reading.tool.description or ''}"))}
     written = [(path_of(place), value) for step in steps for place, value in (step.get("set") or {}).items()]
     places = [(found.keys if found is not None else ("",), value) for found, value in written]
     return is_nowhere or all(
         value in given
         and (not keys or keys[0] not in about.collection.fields)
-        and said.isdisjoint(stem(word) for key in keys for word in tokens(key))
+        and stems.isdisjoint(stem(word) for key in keys for word in tokens(key))
         for keys, value in places
     )
 
@@ -154,8 +157,8 @@ def _is_several_in_one(reading: Reading, step: Step) -> bool:
     attrs = added.get("attrs") if isinstance(added, dict) else None
     if not isinstance(attrs, dict) or not (reading.name.nouns and is_plural(reading.name.nouns[-1])):
         return False
-    taken = [one for one in reading.arguments if any(value == arg(one.name) for value in attrs.values())]
-    return bool(taken) and all(one.kind == "list" and _holds_scalars(one) for one in taken)
+    combined = [one for one in reading.arguments if any(value == arg(one.name) for value in attrs.values())]
+    return bool(combined) and all(one.kind == "list" and _holds_scalars(one) for one in combined)
 
 
 def _holds_scalars(argument: Argument) -> bool:
@@ -177,9 +180,9 @@ def _taken(reading: Reading, drafted: Drafted) -> Iterator[str]:
 
 def _paired(reading: Reading) -> Iterator[str]:
     """That an id is taken for one of a type, where only what else the tools ask for speaks for that."""
-    meant = {one.noun: one.entity_type for one in reading.known.meanings if one.weight <= 0}
+    types_by_noun = {one.noun: one.entity_type for one in reading.known.meanings if one.weight <= 0}
     for one in reading.arguments:
-        kind = meant.get(singulars(one.id_noun or ()))
+        kind = types_by_noun.get(singulars(one.id_noun or ()))
         if kind is not None:
             yield f"`{one.name}` is taken for an id of `{kind}`: no record calls it so, but nothing else fits"
 

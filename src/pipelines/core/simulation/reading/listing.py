@@ -130,11 +130,11 @@ def read_listing(reading: Reading) -> Drafted | None:
     collection = asked_collection(reading)
     if collection is None or not collection.of_records or collection.in_each:
         return None
-    steps, many, asked = gathered(reading, collection)
+    steps, many, conditions = gathered(reading, collection)
     return Drafted(
-        steps=(*steps, *_arranged(many, asked), {"return": _list_reply(reading, collection, many)}),
-        notes=asked.notes(),
-        confidence=0.9 if not asked.ignored else 0.6,
+        steps=(*steps, *_arranged(many, conditions), {"return": _list_reply(reading, collection, many)}),
+        notes=conditions.notes(),
+        confidence=0.9 if not conditions.ignored else 0.6,
     )
 
 
@@ -142,7 +142,7 @@ def gathered(reading: Reading, collection: Collection) -> tuple[list[Step], str,
     """Steps that gather what is asked for of a collection, what it is then called, and what was asked."""
     # In a `find` of many the name stands for the candidate, then for the list: the plural reads well as both.
     many = many_of(collection)
-    asked = _asked(reading, collection, many)
+    conditions = _asked(reading, collection, many)
     found: Step = {"as": many, "in": collection.entity_type, "all": True}
     steps = _required_owners(reading, collection)
     if collection.owner is not None:
@@ -150,19 +150,24 @@ def gathered(reading: Reading, collection: Collection) -> tuple[list[Step], str,
         steps.append(find_one(holder, collection.entity_type, constant(collection.owner)))
         found["in"] = dot(holder, *collection.path)
     return (
-        [*steps, {"find": found | ({"where": all_of(*asked.conditions)} if asked.conditions else {})}],
+        [
+            *steps,
+            {"find": found | ({"where": all_of(*conditions.conditions)} if conditions.conditions else {})},
+        ],
         many,
-        asked,
+        conditions,
     )
 
 
 def _asked(reading: Reading, collection: Collection, each: str) -> Narrowing:
     """What the arguments narrow, and what name and description say of the records."""
-    said = (tokens(reading.tool.name), tokens(reading.said.summary.lower()))
-    asked = narrowing(each, collection, reading.arguments, said)
+    phrases = (tokens(reading.tool.name), tokens(reading.said.summary.lower()))
+    condition = narrowing(each, collection, reading.arguments, phrases)
     paths = [path for one in reading.arguments if (path := field_for(one, collection)) is not None]
     such = restrictions(reading, collection, each, paths)
-    return replace(asked, conditions=(*such, *asked.conditions), assumed=(*only_those(such), *asked.assumed))
+    return replace(
+        condition, conditions=(*such, *condition.conditions), assumed=(*only_those(such), *condition.assumed)
+    )
 
 
 def many_of(collection: Collection) -> str:
@@ -174,15 +179,15 @@ def many_of(collection: Collection) -> str:
 
 def _arranged(many: str, asked: Narrowing) -> list[Step]:
     """Sorted, then cut."""
-    made: list[Expr] = []
+    arranged: list[Expr] = []
     found = Name(many)
     if asked.sort is not None:
-        made.append(Conditional(is_given(asked.sort), call("sort", found, asked.sort), found))
+        arranged.append(Conditional(is_given(asked.sort), call("sort", found, asked.sort), found))
     if asked.offset is not None:
-        made.append(Slice(found, call("default", asked.offset, Constant(0)), None))
+        arranged.append(Slice(found, call("default", asked.offset, Constant(0)), None))
     if asked.limit is not None:
-        made.append(Conditional(is_given(asked.limit), Slice(found, None, asked.limit), found))
-    return [{"let": {many: one}} for one in made]
+        arranged.append(Conditional(is_given(asked.limit), Slice(found, None, asked.limit), found))
+    return [{"let": {many: one}} for one in arranged]
 
 
 def _list_reply(reading: Reading, collection: Collection, found: str) -> Draft:

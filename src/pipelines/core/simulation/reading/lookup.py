@@ -93,17 +93,19 @@ def _by_any_id(reading: Reading) -> Drafted | None:
     is_known = about is not None and not is_only_spoken_of(about.collection)
     if len(given) != 1 or is_known or not tables:
         return None
-    said = given[0].id_noun or ()
-    noun = name_for(said or ("found",))
+    id_noun = given[0].id_noun or ()
+    noun = name_for(id_noun or ("found",))
     id, candidates, one = arg(given[0].name), Name("candidates"), Name("one")
-    asked = ListOf(tuple(entity(table.entity_type, id) for table in tables))
+    matches = ListOf(tuple(entity(table.entity_type, id) for table in tables))
     is_it = is_equal(id_of("one"), call("str", id))
     exact = call("first", each_of(one, "one", candidates, is_it))
-    failure = refusal(f"{noun}_not_found" if said else "not_found", message("Nothing has the id ", id), 404)
+    failure = refusal(
+        f"{noun}_not_found" if id_noun else "not_found", message("Nothing has the id ", id), 404
+    )
     fields = {name: field for table in tables for name, field in table.fields.items()}
     source = Source(value=Name(noun), noun=noun, fields=fields, id=id_of(noun))
     steps: tuple[Step, ...] = (
-        {"let": {"candidates": listed(one, "one", asked, is_given(one))}},
+        {"let": {"candidates": listed(one, "one", matches, is_given(one))}},
         {"let": {noun: call("default", exact, call("first", candidates))}},
         require(is_given(Name(noun)), failure),
         {"return": reply(source, reading.output, reading.arguments)},
@@ -115,35 +117,35 @@ def _by_any_id(reading: Reading) -> Drafted | None:
 def _linked(reading: Reading) -> Drafted | None:
     """`guardian_contact(student_id)`: the one that what the id picks refers to; `lease_by_unit(unit_id)`: the
     one that refers to it."""
-    found, wanted = reading.subject, reading.collection
-    if found is None or wanted is None or wanted.form != "table" or found.collection.form != "table":
+    found, target = reading.subject, reading.collection
+    if found is None or target is None or target.form != "table" or found.collection.form != "table":
         return None
-    own, other = found.collection.entity_type, wanted.entity_type
-    if own == other or wanted.is_empty or not found.id_argument.is_required:
+    own, other = found.collection.entity_type, target.entity_type
+    if own == other or target.is_empty or not found.id_argument.is_required:
         return None
     picked = bind(found.collection, arg(found.id_argument.name), noun_of(found.collection))
     part = part_asked(reading, picked)
-    noun = name_for(noun_of(wanted), avoid=(picked.noun,))
-    bound = Bound(steps=(), id=id_of(noun), noun=noun, collection=wanted, holder=noun)
+    noun = name_for(noun_of(target), avoid=(picked.noun,))
+    bound = Bound(steps=(), id=id_of(noun), noun=noun, collection=target, holder=noun)
     forth = [link for link in found.collection.links if link.entity_type == other]
-    back = [link for link in (*wanted.links, *wanted.list_links) if link.entity_type == own]
-    if len(forth) == 1 and not any(one.entity_type == own for one in wanted.links):
-        if part not in (None, forth[0].path) or not _covers_more(reading, wanted, found.collection):
+    back = [link for link in (*target.links, *target.list_links) if link.entity_type == own]
+    if len(forth) == 1 and not any(one.entity_type == own for one in target.links):
+        if part not in (None, forth[0].path) or not _covers_more(reading, target, found.collection):
             return None  # `customer_balance(account_id)`: the account has it
         linked = find_one(noun, other, dot(picked.noun, *forth[0].path))
         steps = (*picked.steps, linked, {"return": _record_reply(reading, bound)})
         return Drafted(steps=steps, confidence=0.75)
     is_whether = reading.name.op == "check" or reading.asks_whether()
-    if len(back) != 1 or part or is_whether or not _covers_more(reading, wanted, found.collection):
+    if len(back) != 1 or part or is_whether or not _covers_more(reading, target, found.collection):
         return None
-    such = restrictions(reading, wanted, noun, [back[0].path])
+    such = restrictions(reading, target, noun, [back[0].path])
     # What a tool is given whose effect is not clear may be what it would keep.
     given = reading.arguments if reading.name.reads() else ()
     others = [one for one in given if one is not found.id_argument and one.is_required]
-    asked = [said for one in others if (said := condition_of(one, noun, wanted)) is not None]
-    where = all_of(refers(noun, back[0], arg(found.id_argument.name)), *asked, *such)
+    conditions = [condition for one in others if (condition := condition_of(one, noun, target)) is not None]
+    where = all_of(refers(noun, back[0], arg(found.id_argument.name)), *conditions, *such)
     searched: Step = {"find": {"as": noun, "in": other, "where": where, "else": not_found(noun)}}
-    answer = _found_reply(reading, wanted, noun)
+    answer = _found_reply(reading, target, noun)
     return Drafted(
         steps=(*picked.steps, searched, {"return": answer}), notes=only_those(such), confidence=0.8
     )
@@ -196,7 +198,7 @@ def _by_fields(reading: Reading) -> Drafted | None:
     if not known or len(given) - len(known) > 1:
         return None
     noun = noun_of(collection)
-    conditions = [said for one in known if (said := condition_of(one, noun, collection))]
+    conditions = [condition for one in known if (condition := condition_of(one, noun, collection))]
     # Plain equality first: that one an index answers.
     conditions.sort(key=lambda one: isinstance(one, Compare) and isinstance(one.first, Call))
     where = all_of(*conditions)

@@ -141,9 +141,9 @@ def _changed(kept: _Kept, held: Expr, direction: str) -> list[Step]:
     if direction == "take":
         rest = listed(Name("one"), "one", held, Not(same_id(Name("one"), given)))
         return [require(is_in, not_found(kept.member.noun, given)), {"set": {held: rest}}]
-    told = f"The {spoken(kept.member.noun).replace('_', ' ')} is there already"
+    complaint = f"The {spoken(kept.member.noun).replace('_', ' ')} is there already"
     return [
-        require(Not(is_in), refusal(f"already_in_{kept.holder.noun}", told)),
+        require(Not(is_in), refusal(f"already_in_{kept.holder.noun}", complaint)),
         {"append": {held: given}},
     ]
 
@@ -161,9 +161,11 @@ def _plain_value(reading: Reading, direction: str) -> Drafted | None:
         rest = listed(Name("one"), "one", held, differs(Name("one"), value))
         missing = not_found(name_for(scalars[-1].words), value)
         change = [require(compare(value, "in", held), missing), {"set": {held: rest}}]
-    said = reading.name.complement(*_PLACES)
-    shown = "_".join(said) if said and joined(said) == joined(kept.words) else kept.name
-    answer: Draft = {shown: held}
+    complement = reading.name.complement(*_PLACES)
+    member_words = (
+        "_".join(complement) if complement and joined(complement) == joined(kept.words) else kept.name
+    )
+    answer: Draft = {member_words: held}
     if reading.output:
         source = Source(value=held, noun=noun_of(kept), fields={}, is_list=True)
         answer = reply(source, reading.output, reading.arguments)

@@ -42,8 +42,8 @@ def read_told(reading: Reading) -> Drafted | None:
     if bound is None:
         return None
     sent = constant("sent")
-    told = {"status": sent, "message": sent, "success": TRUE, "sent": TRUE}
-    source = Source(value=NULL, noun="result", fields={}, extra=told)
+    slots = {"status": sent, "message": sent, "success": TRUE, "sent": TRUE}
+    source = Source(value=NULL, noun="result", fields={}, extra=slots)
     answer: Draft = {"status": sent}
     if reading.output:
         answer = reply(source, reading.output, reading.arguments)

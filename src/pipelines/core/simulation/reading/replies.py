@@ -153,12 +153,12 @@ def _part(value: Expr, schema: JsonObject, field: Field | None) -> Draft:
 
 def _converted(value: Expr, schema: JsonObject, field: Field) -> Expr:
     """In the type declared, where the world keeps another and nothing is lost on the way."""
-    wanted, kinds = _type(schema), field.kinds - {"null"}
-    if wanted == "string" and kinds == {"number"}:
+    wanted_type, kinds = _type(schema), field.kinds - {"null"}
+    if wanted_type == "string" and kinds == {"number"}:
         return Conditional(is_null(value), NULL, call("str", value))
     texts = field.values or (field.example,)
     is_whole = kinds == {"text"} and all(str(one).isdecimal() and str(int(str(one))) == one for one in texts)
-    return call("int", value) if wanted in ("integer", "number") and is_whole else value
+    return call("int", value) if wanted_type in ("integer", "number") and is_whole else value
 
 
 def _is_own_id(name: str, source: Source) -> bool:

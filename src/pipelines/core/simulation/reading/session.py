@@ -36,8 +36,8 @@ def read_session(reading: Reading) -> Drafted | None:
         changes[dot(holder, who)] = arg(given.name) if is_in and given is not None else None
     if not is_in:
         steps.append(require(state, refusal("not_logged_in", "Nobody is logged in", 409)))
-    told: dict[str, Draft] = {"success": True} if is_in else {"status": constant("Logged out successfully")}
-    steps += [{"set": changes}, {"return": _answered(reading, told)}]
+    slots: dict[str, Draft] = {"success": True} if is_in else {"status": constant("Logged out successfully")}
+    steps += [{"set": changes}, {"return": _answered(reading, slots)}]
     return Drafted(steps=tuple(steps), confidence=0.8)
 
 

@@ -119,9 +119,9 @@ def change_of(reading: Reading, collection: Collection, *, by_verb: bool = True)
 def _changes(reading: Reading, collection: Collection, by_verb: bool) -> Iterator[Change | None]:
     status = status_of(reading, collection)
     known = known_states(reading, collection)
-    told = told_state(reading) if by_verb else None
-    if told is not None:
-        yield Change(status or ("status",), told)
+    described_state = told_state(reading) if by_verb else None
+    if described_state is not None:
+        yield Change(status or ("status",), described_state)
     yield _switch_named(tokens(reading.tool.name), collection) if by_verb else None
     summary = reading.said.summary.lower()
     leads = [tokens(phrase)[0] for phrase in _LEADS.findall(summary)]
@@ -152,8 +152,8 @@ def _named(reading: Reading, collection: Collection, undone: frozenset[tuple[Pat
     named = [*words[:1], *words[max(nouns, default=0) + 1 :]] if nouns != [0] else [*words[1:]]
     status = status_path(collection.fields)
     for some in (named, words) if words[0] in OFF or not named else (named,):
-        said = {stem(word) for word in some}
-        states = [one for one in states_of(collection.fields, status) if said.issuperset(_content(one))]
+        stems = {stem(word) for word in some}
+        states = [one for one in states_of(collection.fields, status) if stems.issuperset(_content(one))]
         states = [one for one in states if (status, one) not in undone]
         if states and status is not None:
             return Change(status, max(states, key=lambda one: (len(_content(one)), one)), True)
@@ -164,10 +164,10 @@ def _named(reading: Reading, collection: Collection, undone: frozenset[tuple[Pat
 
 def _switch_named(words: Sequence[str], collection: Collection) -> Change | None:
     bases = [base for base in map(without_denial, words) if base is not None]
-    said = {stem(word.removeprefix("re")) for word in (*words, *bases)} | {stem(word) for word in words}
+    stems = {stem(word.removeprefix("re")) for word in (*words, *bases)} | {stem(word) for word in words}
     opposed = {stem(OPPOSITES[word]) for word in words if word in OPPOSITES}
     for name, content in _switches(collection):
-        if (said | opposed).issuperset(content):
+        if (stems | opposed).issuperset(content):
             is_off = any(word in OFF and word not in tokens(name) for word in words)
             is_undone = opposed & {*content} or any(stem(base) in content for base in bases)
             return Change((name,), not (is_off or is_undone), True)
@@ -182,8 +182,8 @@ def _switches(collection: Collection) -> Iterator[tuple[str, list[str]]]:
 
 def _place_of_state(state: str, collection: Collection) -> Path | None:
     """The field in which some record is in this state already, though it is not called one: `standing`."""
-    wanted = joined(tokens(state))
-    places = (path for path, value in valued_fields(collection.fields) if joined(tokens(value)) == wanted)
+    state_name = joined(tokens(state))
+    places = (path for path, value in valued_fields(collection.fields) if joined(tokens(value)) == state_name)
     return next(places, None)
 
 
@@ -197,9 +197,9 @@ def told_state(reading: Reading) -> str | None:
         other = tool.name
         if other.verb == own.verb or not {*other.nouns} & {*own.nouns} or len(other.nouns) != len(own.nouns):
             continue
-        told = read_description(tool.tool.description).becomes
-        if told and re.search(rf"\b{re.escape(other.verb)}\b", told):
-            return re.sub(rf"\b{re.escape(other.verb)}\b", own.verb, told)
+        state = read_description(tool.tool.description).becomes
+        if state and re.search(rf"\b{re.escape(other.verb)}\b", state):
+            return re.sub(rf"\b{re.escape(other.verb)}\b", own.verb, state)
     return None
 
 
@@ -213,8 +213,8 @@ def in_style(state: str, known: Sequence[str]) -> str:
 
 
 def _same_state(state: str, known: Iterable[str]) -> str | None:
-    wanted = joined(tokens(state)).replace("ll", "l")
-    return next((one for one in known if joined(tokens(one)).replace("ll", "l") == wanted), None)
+    state_name = joined(tokens(state)).replace("ll", "l")
+    return next((one for one in known if joined(tokens(one)).replace("ll", "l") == state_name), None)
 
 
 # -- when it is refused
@@ -222,24 +222,24 @@ def _same_state(state: str, known: Iterable[str]) -> str | None:
 
 def state_conditions(reading: Reading, bound: Bound, changed: Path, target: Json) -> list[Step]:
     """In which states the verb is refused, with 409: where the record is so already, and in final states."""
-    shown, verb = spoken(bound.noun).replace("_", " "), reading.name.verb
+    shown_noun, verb = spoken(bound.noun).replace("_", " "), reading.name.verb
     done = participle(verb).replace("_", " ")
     steps: list[Step] = []
     if target is not None:
         already = target if isinstance(target, str) else done
-        why = refusal(f"already_{word(already)}", f"The {shown} is already {already}")
+        why = refusal(f"already_{word(already)}", f"The {shown_noun} is already {already}")
         steps.append(require(differs(dot(bound.noun, *changed), constant(target)), why))
     path = status_of(reading, bound.collection)
     known = known_states(reading, bound.collection)
     past = FINAL if verb in STOPPED_BY_FINAL else DEAD if verb not in AFTER_DEATH else frozenset()
-    told = [_same_state(state, known) or state for state in reading.said.forbidden_states]
-    told += [state for state in known if joined(tokens(state)) in past]
-    forbidden = [state for state in dict.fromkeys(told) if state != target]
+    past_states = [_same_state(state, known) or state for state in reading.said.forbidden_states]
+    past_states += [state for state in known if joined(tokens(state)) in past]
+    forbidden = [state for state in dict.fromkeys(past_states) if state != target]
     if path is not None and forbidden:
         status = dot(bound.noun, *path)
         why = refusal(
             f"cannot_{word(verb)}",
-            message(f"{article(shown)} {shown} that is ", status, f" cannot be {done}"),
+            message(f"{article(shown_noun)} {shown_noun} that is ", status, f" cannot be {done}"),
         )
         steps.append(require(compare(status, "not in", constant([*forbidden])), why))
     return steps

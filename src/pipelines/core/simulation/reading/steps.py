@@ -42,9 +42,9 @@ class Noun(str):
     spoken: str
 
     def __new__(cls, name: str, spoken: str | None = None) -> "Noun":
-        made = super().__new__(cls, name)
-        made.spoken = spoken or name
-        return made
+        name_text = super().__new__(cls, name)
+        name_text.spoken = spoken or name
+        return name_text
 
 
 def name_for(words: str | Sequence[str], avoid: Sequence[str] = ()) -> Noun:
@@ -103,11 +103,11 @@ def _renamed(draft: Draft, named: Callable[[str], str], key: Draft = None) -> Dr
     if isinstance(draft, n.Name):
         return n.Name(named(draft.name))
     if isinstance(draft, n.Expr):
-        made = n.rebuilt(draft, lambda part: _renamed(part, named))
-        if not isinstance(made, n.Comprehension):
-            return made
-        loops = (loop._replace(names=tuple(map(named, loop.names))) for loop in made.loops)
-        return n.Comprehension(made.shape, made.results, tuple(loops))
+        rebuilt_draft = n.rebuilt(draft, lambda part: _renamed(part, named))
+        if not isinstance(rebuilt_draft, n.Comprehension):
+            return rebuilt_draft
+        loops = (loop._replace(names=tuple(map(named, loop.names))) for loop in rebuilt_draft.loops)
+        return n.Comprehension(rebuilt_draft.shape, rebuilt_draft.results, tuple(loops))
     if isinstance(draft, str):
         # `in` has a type, also one that a tool makes and its noun names.
         return (
@@ -174,9 +174,9 @@ def find_reference(noun: str, entity_type: str, id: Expr) -> Step:
 
 def not_found(noun: str, given: Expr | None = None) -> Step:
     called = spoken(noun)
-    shown = called.replace("_", " ").capitalize()
+    title = called.replace("_", " ").capitalize()
     which = (" ", given) if given is not None else ()
-    return refusal(f"{called}_not_found", message(shown, *which, " not found"), 404)
+    return refusal(f"{called}_not_found", message(title, *which, " not found"), 404)
 
 
 def missing(noun: str, id: Expr) -> Step:
@@ -186,8 +186,8 @@ def missing(noun: str, id: Expr) -> Step:
 
 
 def refusal(error: str, why: str | Message, status: int = 409) -> Step:
-    shown = message(why) if isinstance(why, str) else why
-    return {"status": status, "error": word(error), "message": shown}
+    text = message(why) if isinstance(why, str) else why
+    return {"status": status, "error": word(error), "message": text}
 
 
 def require(condition: Expr, failure: Mapping[str, Draft]) -> Step:

@@ -190,13 +190,13 @@ def _of_service(collection: Collection, service: Singleton | None) -> float:
 
 def likeness(words: Sequence[str], collection: Collection) -> float:
     """How well words name a collection, by any name it has; the label of one that has others counts less."""
-    wanted = singulars(words)
-    if not wanted:
+    wanted_words = singulars(words)
+    if not wanted_words:
         return 0.0
     if collection.path or not collection.called:
-        return _alike(wanted, collection, collection.words)
-    by_label = _alike(wanted, collection, singulars(tokens(collection.entity_type))) - _LABEL_ONLY
-    return max(by_label, *(_alike(wanted, collection, singulars(noun)) for noun in collection.called))
+        return _alike(wanted_words, collection, collection.words)
+    by_label = _alike(wanted_words, collection, singulars(tokens(collection.entity_type))) - _LABEL_ONLY
+    return max(by_label, *(_alike(wanted_words, collection, singulars(noun)) for noun in collection.called))
 
 
 def _alike(wanted: tuple[str, ...], collection: Collection, full: tuple[str, ...]) -> float:
@@ -228,9 +228,9 @@ def service_of(name: ToolName, description_words: Iterable[str], known: Survey) 
     def score(one: Singleton) -> float:
         own = [word for word in tokens(one.entity_type) if word not in CONTAINER_WORDS]
         named = sum(4 for word in own if word in name.service)
-        told = sum(2 for word in own if stem(word) in words)
+        score_by_words = sum(2 for word in own if stem(word) in words)
         fields = {singular(part) for field in one.fields for part in tokens(field)}
-        return named + told + sum(0.5 for word in singulars(name.nouns) if word in fields)
+        return named + score_by_words + sum(0.5 for word in singulars(name.nouns) if word in fields)
 
     best = max(known.singletons, key=score)
     return best if score(best) > 0 else None
@@ -255,8 +255,8 @@ def _with_promoted(known: Survey, names: Sequence[ToolName]) -> Survey:
         if name.op != "create" or name.complement("to", "into"):
             continue
         words = ((MADE_BY[name.verb],),) if name.verb in MADE_BY else ()
-        for said in (named_thing(name), *words):
-            found = best_collection(said, known) if said else None
+        for candidate in (named_thing(name), *words):
+            found = best_collection(candidate, known) if candidate else None
             if found is not None and found.owner is not None and found.is_empty and len(found.path) == 1:
                 promoted[found.entity_type, *found.path] = _promoted(found, found.owner)
     return replace(
@@ -279,8 +279,8 @@ def _promoted(empty: Collection, owner: str) -> Collection:
 def _things(tool: ToolFacts, known: Survey) -> Iterator[tuple[str, ...]]:
     name = tool.name
     thing = singulars(named_thing(name))
-    made = MADE_BY.get(name.verb)
-    makes_known = made is not None and best_collection((made,), known) is not None
+    product = MADE_BY.get(name.verb)
+    makes_known = product is not None and best_collection((product,), known) is not None
     if not thing or makes_known or best_collection(thing, known) is not None:
         thing = ()
     owns_id = any(
@@ -292,8 +292,8 @@ def _things(tool: ToolFacts, known: Survey) -> Iterator[tuple[str, ...]]:
     is_made = name.op in ("create", "notify") or (known.is_empty and name.op in ("list", "search"))
     if thing and (is_made or owns_id or lists):
         yield thing
-    if made is not None and not thing and best_collection((made,), known) is None and owns_id:
-        yield (made,)
+    if product is not None and not thing and best_collection((product,), known) is None and owns_id:
+        yield (product,)
 
 
 def type_named(thing: tuple[str, ...], things: Sequence[tuple[str, ...]]) -> str:

@@ -43,7 +43,7 @@ _BY_SO_MUCH = re.compile(r"\bby (?:up to |an? additional |another |a further )?\
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Said:
+class DescriptionFacts:
     """The parts of a description that a plan can enforce."""
 
     summary: str  # the first sentence
@@ -54,11 +54,11 @@ class Said:
     by_so_much: bool = False  # "by 14 days"
 
 
-def read_description(description: str | None) -> Said:
+def read_description(description: str | None) -> DescriptionFacts:
     text = _flat(description or "")
     becomes = _BECOMES.search(text)
     summary = first_sentence(text)
-    return Said(
+    return DescriptionFacts(
         summary=summary,
         becomes=becomes.group(1) if becomes else None,
         forbidden_states=tuple(_forbidden(text)),
@@ -97,7 +97,7 @@ class Reading:
     tool: ToolLike
     name: ToolName
     arguments: tuple[Argument, ...]  # but for tokens and keys, which only open the door
-    said: Said
+    said: DescriptionFacts
     known: Survey
     service: Singleton | None
 
@@ -122,9 +122,9 @@ class Reading:
 
     def wants_many(self) -> bool:
         """Whether the reply is a list: said by the output schema, else by the verb or a plural noun."""
-        asked = wants_list(self.output)
-        if asked is not None:
-            return asked
+        list_wanted = wants_list(self.output)
+        if list_wanted is not None:
+            return list_wanted
         if self.name.op == "list":
             return True
         if self.asks_whether() or self.picks_own():

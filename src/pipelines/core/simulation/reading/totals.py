@@ -30,7 +30,7 @@ def read_total(reading: Reading) -> Drafted | None:
         return None
     if reading.subject is not None and reading.subject.collection == collection:
         return None
-    steps, found, asked = gathered(reading, collection)
+    steps, found, conditions = gathered(reading, collection)
     value: Expr = call("len", Name(found))
     if how != "count":
         number = _number_of(reading, collection, slot)
@@ -40,11 +40,11 @@ def read_total(reading: Reading) -> Drafted | None:
         value = call("round", call("mean" if how == "mean" else "sum", each), Constant(2))
     source = Source(value=NULL, noun="result", fields={}, extra={slot: value})
     answer = reply(source, reading.output, reading.arguments) if reading.output else {slot: value}
-    told = f"`{slot}` is worked out as `{value}`, by the words of its name and description"
+    note = f"`{slot}` is worked out as `{value}`, by the words of its name and description"
     return Drafted(
         steps=(*steps, {"return": answer}),
-        notes=(*asked.notes(), told),
-        confidence=0.8 if not asked.ignored else 0.4,
+        notes=(*conditions.notes(), note),
+        confidence=0.8 if not conditions.ignored else 0.4,
     )
 
 
@@ -70,9 +70,9 @@ def _slot(reading: Reading) -> str | None:
         return "count" if _asked_how(reading) == "count" else "_".join(reading.name.nouns) or "result"
     given = {one.name for one in reading.arguments}
     properties = properties_of(reading.output)
-    asked = {name: one for name, one in properties.items() if name not in given and isinstance(one, dict)}
-    numbers = [name for name, one in asked.items() if one.get("type") in ("integer", "number")]
-    others = [name for name, one in asked.items() if name not in numbers and one.get("type") not in _ECHOED]
+    slots = {name: one for name, one in properties.items() if name not in given and isinstance(one, dict)}
+    numbers = [name for name, one in slots.items() if one.get("type") in ("integer", "number")]
+    others = [name for name, one in slots.items() if name not in numbers and one.get("type") not in _ECHOED]
     return numbers[0] if len(numbers) == 1 and not others else None
 
 
@@ -84,8 +84,8 @@ def _number_of(reading: Reading, collection: Collection, slot: str) -> tuple[str
         for name, one in collection.fields.items()
         if "number" in one.kinds and (name,) not in links and name != collection.id_field
     ]
-    said = (*tokens(slot), *tokens(reading.tool.name), *tokens(reading.said.summary.lower()))
-    spoken = stems(word for word in said if word not in _SAYS_LITTLE)
+    words = (*tokens(slot), *tokens(reading.tool.name), *tokens(reading.said.summary.lower()))
+    spoken = stems(word for word in words if word not in _SAYS_LITTLE)
     met = {path: len(stems(tokens(path[0])) & spoken) / len(stems(tokens(path[0]))) for path in numbers}
     best = max(met.values(), default=0.0)
     fit = [path for path, share in met.items() if share == best]

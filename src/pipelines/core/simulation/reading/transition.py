@@ -38,7 +38,7 @@ from pipelines.core.simulation.reading.states import (
 from pipelines.core.simulation.reading.steps import Bound, Drafted, Step, dot
 from pipelines.core.simulation.reading.tool_reading import Reading
 
-# Said of the change rather than of the record, so kept under the verb: hold_reason.
+# DescriptionFacts of the change rather than of the record, so kept under the verb: hold_reason.
 _OF_THE_CHANGE = word_set("reason note notes comment comments by date remark explanation")
 _DECISIONS = word_set("decision outcome verdict result state status")
 
@@ -52,10 +52,10 @@ def read_transition(reading: Reading) -> Drafted | None:
     if not change.is_known and not _changes_fields(reading, bound):
         # "renew a loan by 14 days" changes how much; "Settlement." of `settle_season` is the name once more.
         # Records that have no field for a state get one where nothing else is asked for.
-        said = claim_of(reading.tool.description, reading.name.verb).kind
+        kind = claim_of(reading.tool.description, reading.name.verb).kind
         is_stateless = change.path[0] not in bound.collection.fields and not bound.collection.is_empty
         is_stateless = is_stateless and any(one.is_required for one in others_of(reading))
-        if reading.said.by_so_much or said in ("names", "vague") or is_stateless:
+        if reading.said.by_so_much or kind in ("names", "vague") or is_stateless:
             return None
     return _changed(reading, bound, change)
 
@@ -69,8 +69,8 @@ def read_evident(reading: Reading) -> Drafted | None:
     if change is None:
         return None
     # Where it is not clear that anything is done at all, name and description have to say the same.
-    said = claim_of(reading.tool.description)
-    is_told = said.kind in ("reads", "names") and said.verb != "give"  # "Gives a captain VIP standing"
+    claim = claim_of(reading.tool.description)
+    is_told = claim.kind in ("reads", "names") and claim.verb != "give"  # "Gives a captain VIP standing"
     if reading.name.op is None and (is_told or not change.by_name):
         return None
     return _changed(reading, bound, change)
@@ -99,8 +99,8 @@ def _changed(reading: Reading, bound: Bound, change: Change) -> Drafted | None:
     ]
     notes = change_notes(reading, bound, kept)
     if place in kept and not change.is_known and known_states(reading, bound.collection):
-        made = f"no record is {change.value} yet: the state is made of the verb `{reading.name.verb}`"
-        notes = (made, *notes)
+        note = f"no record is {change.value} yet: the state is made of the verb `{reading.name.verb}`"
+        notes = (note, *notes)
     return Drafted(steps=tuple(steps), notes=notes, remarks=change_remarks(reading, bound, kept))
 
 
@@ -137,9 +137,9 @@ def read_decided(reading: Reading) -> Drafted | None:
 
 def _is_checked(argument: Argument, owned: Sequence[Step]) -> bool:
     """`cancel_order(order_id, buyer_id)`: whose it is has to fit, so the call does not set it."""
-    said = expressions_in([step.get("require") for step in owned])
+    conditions = expressions_in([step.get("require") for step in owned])
     given = arg(argument.name)
-    return any(inner.arguments[-1:] == (given,) for one in said for inner in one.calls())
+    return any(inner.arguments[-1:] == (given,) for one in conditions for inner in one.calls())
 
 
 def _changes_fields(reading: Reading, bound: Bound) -> bool:

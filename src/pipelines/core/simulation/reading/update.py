@@ -34,14 +34,14 @@ def read_spoken_field(reading: Reading) -> Drafted | None:
     """`add_tip(check_no, tip)`, `record_diagnosis`: what would be made is a field of the record given, or a
     part of it that has what is given (`record_consent(subject_id, version)`, of `consent.version`)."""
     bound = record_of(reading)
-    made = {MADE_BY.get(reading.name.verb, ""), *singulars(reading.thing)} - {""}
+    own_nouns = {MADE_BY.get(reading.name.verb, ""), *singulars(reading.thing)} - {""}
     if bound is None or bound.collection.form != "table":
         return None
     paths = [_place(one, bound) for one in others_of(reading) if one.is_required]
     known = [path for path in paths if path is not None and field_at(bound.collection.fields, path)]
     parts = {singular(part) for path in known for part in tokens(".".join(path))}
     # chip ~ microchip, feedback ~ feedback
-    is_named = any(part.endswith(word) for word in made if len(word) > 2 for part in parts)
+    is_named = any(part.endswith(word) for word in own_nouns if len(word) > 2 for part in parts)
     return read_update(reading) if is_named else None
 
 

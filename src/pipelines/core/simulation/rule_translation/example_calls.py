@@ -56,7 +56,7 @@ def replayed(example: JsonObject, under: PlannedSimulator, *, now: str | None = 
     """The example with what the rules answered, and in `problem` how that differs from what it expects."""
     one: Any = example
     given, before = one.get("given", {}), one.get("before", [])
-    shown: JsonObject = {
+    outcome: JsonObject = {
         "tool": one["tool"],
         "arguments": one["arguments"],
         "given": given,
@@ -68,14 +68,14 @@ def replayed(example: JsonObject, under: PlannedSimulator, *, now: str | None = 
         "problem": None,
     }
     if (why := _not_callable([*before, one], under)) is not None:
-        return shown | {"problem": why}
+        return outcome | {"problem": why}
     ledger = Ledger(_world_with(under.world, given))
     try:
-        reply = _answer(one, before, under, ledger, str(shown["now"]))
+        reply = _answer(one, before, under, ledger, str(outcome["now"]))
     except (SimulationFailed, ValueError) as failed:
-        return shown | {"problem": f"the call cannot be made: {failed}"}
+        return outcome | {"problem": f"the call cannot be made: {failed}"}
     wrong = "; ".join(_differences(one, reply, ledger))
-    return shown | {"status": reply.status, "body": _short(reply.response), "problem": wrong or None}
+    return outcome | {"status": reply.status, "body": _short(reply.response), "problem": wrong or None}
 
 
 def _not_callable(calls: Iterable[Any], under: PlannedSimulator) -> str | None:

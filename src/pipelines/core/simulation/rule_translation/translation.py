@@ -100,12 +100,12 @@ def translation_question(
         "sentences": {str(at): each for at, each in enumerate(sentences[:MOST_SENTENCES], 1)},
     }
     word = fence_word("rules", dumps(data).decode())
-    asked = "Translate the sentences.\n" + fenced(word, as_data(data))
+    request = "Translate the sentences.\n" + fenced(word, as_data(data))
     return ModelQuestion(
         purpose=Purpose.AUTHOR,
         prompt_version=VERSION,
         system=f"{instructions()}\n{rule_of(word)}",
-        messages=(ModelMessage(role="user", content=asked),),
+        messages=(ModelMessage(role="user", content=request),),
         schema=translation_schema(),
         max_output_tokens=MOST_ANSWERED_TOKENS,
     )
@@ -115,7 +115,7 @@ def _tool(tool: ToolNouns, around: PlannedSimulator) -> JsonObject:
     found = around.plan_of(tool.name)
     body: Json = found.plan.body if found.plan is not None else []
     lines = ("  " * one.depth + one.as_text() for one in plan_in_words(body))
-    told: JsonObject = {
+    tool_body: JsonObject = {
         "name": tool.name,
         "description": around.tools[tool.name].description[:LONGEST_DESCRIPTION],
         "arguments": {key: argument_json(schema) for key, schema in tool.arguments.items()},
@@ -124,7 +124,7 @@ def _tool(tool: ToolNouns, around: PlannedSimulator) -> JsonObject:
         "does": "\n".join(lines)[:LONGEST_PLAN],
         **changes_of(body),
     }
-    return told | ({"guess": True} if found.is_guess else {})
+    return tool_body | ({"guess": True} if found.is_guess else {})
 
 
 def argument_json(schema: JsonObject) -> Json:
@@ -138,13 +138,13 @@ def changes_of(body: Json) -> JsonObject:
     """What a plan changes by itself: fields, types of records that it adds, records that it removes."""
     found: dict[str, dict[str, None]] = {"sets": {}, "adds": {}, "removes": {}}
     steps: Any = body.get("steps") if isinstance(body, dict) else body
-    left: list[Any] = [*steps]
-    while left:
-        step = left.pop(0)
+    steps_left: list[Any] = [*steps]
+    while steps_left:
+        step = steps_left.pop(0)
         if not isinstance(step, dict):
             continue
         for block in ("then", "else", "do"):
-            left += step[block] if isinstance(step.get(block), list) else ()
+            steps_left += step[block] if isinstance(step.get(block), list) else ()
         for verb in ("set", "unset", "append"):
             found["sets"] |= dict.fromkeys(map(str, step.get(verb) or ()))
         found["adds"] |= {str(step["add"].get("in")): None} if isinstance(step.get("add"), dict) else {}
@@ -158,11 +158,11 @@ def _type(around: PlannedSimulator, name: str) -> JsonObject:
     for path, field in [*kind.fields.items()][:MOST_FIELDS]:
         values = [value for value in field.named_values if isinstance(value, (str, int, float))]
         fields[".".join(path)] = {"kinds": [*sorted(field.kinds)], "values": [*values[:MOST_VALUES]]}
-    shown: JsonObject = {
+    body: JsonObject = {
         id: one for id, one in islice(records.items(), MOST_RECORDS) if len(dumps(one)) <= LONGEST_RECORD
     }
     links: JsonObject = {".".join(path): to for path, to in kind.links.items()}
-    return {"count": len(records), "fields": fields, "links": links, "records": shown}
+    return {"count": len(records), "fields": fields, "links": links, "records": body}
 
 
 def number_problems(data: JsonObject, sentences: Sequence[str]) -> list[Problem]:

@@ -39,17 +39,17 @@ def try_translation(
     wrong = rule_problems(made.rules, around.vocabulary)
     if wrong:
         return TranslationTrial(problem="; ".join(one.said() for one in wrong[:MOST_TOLD]))
-    under = around.translated_as(sentence, made.rules)
-    reading = next(one for one in under.rule_book.readings if one.sentence == sentence)
-    shown = tuple(canonical_sentences(reading, under.rule_book.reader))
-    if (why := _no_place(reading, under)) is not None:
-        return TranslationTrial(problem=why, read_as=shown)
-    examples = tuple(replayed(one, under, now=now) for one in made.examples)
+    context = around.translated_as(sentence, made.rules)
+    reading = next(one for one in context.rule_book.readings if one.sentence == sentence)
+    canonical = tuple(canonical_sentences(reading, context.rule_book.reader))
+    if (why := _no_place(reading, context)) is not None:
+        return TranslationTrial(problem=why, read_as=canonical)
+    examples = tuple(replayed(one, context, now=now) for one in made.examples)
     return TranslationTrial(
-        read_as=shown,
+        read_as=canonical,
         examples=examples,
         problem=_failed_examples(examples),
-        warning=under.uniform.get(sentence),
+        warning=context.uniform.get(sentence),
     )
 
 
@@ -64,7 +64,7 @@ def _no_place(reading: Reading, under: PlannedSimulator) -> str | None:
     for name in dict.fromkeys(name for rule in reading.rules for name in rule.tools):
         plan = under.plan_of(name)
         if plan.plan is None or any(note.startswith(NOT_ENFORCED) for note in plan.notes):
-            told = "; ".join(note for note in plan.notes if note != NOT_ENFORCED)[:500]
-            return f"the plan of {name} is not valid with it: {told}"
+            reasons = "; ".join(note for note in plan.notes if note != NOT_ENFORCED)[:500]
+            return f"the plan of {name} is not valid with it: {reasons}"
     why = under.not_applied.get(reading.sentence)
     return f"it is not enforced: {why}" if why is not None else None

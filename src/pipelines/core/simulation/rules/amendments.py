@@ -25,12 +25,13 @@ def problem_of(change: Rule, rules: Sequence[Rule]) -> str | None:
     """Why it can amend nothing."""
     if not isinstance(change.form, r.Amend):
         return None
-    meant = [rule for rule in rules if is_meant(change.form, rule) and {*rule.tools} & {*change.tools}]
-    if not meant:
+    matching = [rule for rule in rules if is_meant(change.form, rule) and {*rule.tools} & {*change.tools}]
+    if not matching:
         return f"no rule of {' or '.join(change.tools)} has the name or the sentence “{change.form.rule}”"
     is_plain = change.form.when is None and isinstance(change.form.answer, r.Refusal)
     if not any(
-        isinstance(rule.form, _GUARDS) or (is_plain and isinstance(rule.form, r.NotFound)) for rule in meant
+        isinstance(rule.form, _GUARDS) or (is_plain and isinstance(rule.form, r.NotFound))
+        for rule in matching
     ):
         return f"the rule “{change.form.rule}” refuses no call"
     return None
@@ -52,11 +53,11 @@ def _amended(rule: Rule, change: Rule, tool: str, vocabulary: Vocabulary) -> Ite
             rule = replace(rule, form=replace(rule.form, answer=form.answer), original=original)
         yield rule
     else:
-        asked = r.as_requirement(rule.form, tool, vocabulary.id_argument)
+        requirement = r.as_requirement(rule.form, tool, vocabulary.id_argument)
         when = m.TRUE if form.when is None else form.when
         if form.when is not None:
-            own = replace(asked, need=m.any_of(asked.need, when))
+            own = replace(requirement, need=m.any_of(requirement.need, when))
             yield replace(rule, form=own, original=original)
         if form.answer is not None:
-            need = asked.need if form.when is None else m.any_of(asked.need, when.negated())
-            yield replace(change, form=replace(asked, need=need, answer=form.answer), original=original)
+            need = requirement.need if form.when is None else m.any_of(requirement.need, when.negated())
+            yield replace(change, form=replace(requirement, need=need, answer=form.answer), original=original)

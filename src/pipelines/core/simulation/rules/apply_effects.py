@@ -77,13 +77,13 @@ def _for_each(rule: Rule, form: r.Set | r.Remove, kind: str, where: Expr, plan: 
     value = form.value if isinstance(form, r.Set) and form.value is not None else m.NULL
     roots = (where.roots() | value.roots()) - {r.EACH}
     until = plan.first_change if form.before else plan.end
-    each, meant, one, record = map(plan.fresh, (r.EACH, "meant", "one", kind))
+    each, meant_name, one, record = map(plan.fresh, (r.EACH, "meant", "one", kind))
     records = plan.records(roots, until) | {r.EACH: n.Name(each)}
     needed = operands_present(value, records, plan)
     entry = m.call("id_of", n.Name(each)), plan.substituted(value, records)
     pair = n.MappingOf(tuple(n.Entry(n.Constant(key), part) for key, part in zip(_PAIR, entry, strict=True)))
     test = m.all_of(plan.substituted(where, records), *needed)
-    found: Step = {"let": {meant: m.listed(pair, each, m.entities(kind), test)}}
+    found: Step = {"let": {meant_name: m.listed(pair, each, m.entities(kind), test)}}
     if form.before:
         plan.insert((plan.place_after(roots, until),), with_note(found, rule), _STORED)
     else:
@@ -96,7 +96,7 @@ def _for_each(rule: Rule, form: r.Set | r.Remove, kind: str, where: Expr, plan: 
     body: list[Step] = [{"find": find}, {"if": m.is_given(n.Name(record)), "then": [change]}]
     # After everything else: what else is changed may be among them.
     rank = _MANY_REMOVED if isinstance(form, r.Remove) else _CHANGED
-    add_effect(rule, {"for": one, "in": n.Name(meant), "do": body}, form.when, [], plan, rank=rank)
+    add_effect(rule, {"for": one, "in": n.Name(meant_name), "do": body}, form.when, [], plan, rank=rank)
 
 
 def drop(rule: Rule, form: r.Drop, plan: OpenPlan) -> None:
@@ -141,14 +141,14 @@ def _is_dropped(step: Step, form: r.Drop, kinds: dict[str, str]) -> bool:
     for verb in ("set", "append", "unset"):
         targets = step.get(verb)
         targets = targets if isinstance(targets, dict | list) else []
-        meant = [one for one in targets if is_meant(one)]
-        if meant and isinstance(targets, dict):
-            step[verb] = {one: value for one, value in targets.items() if one not in meant}
-        elif meant:
-            step[verb] = [one for one in targets if one not in meant]
-        if meant and not step[verb]:
+        dropped = [one for one in targets if is_meant(one)]
+        if dropped and isinstance(targets, dict):
+            step[verb] = {one: value for one, value in targets.items() if one not in dropped}
+        elif dropped:
+            step[verb] = [one for one in targets if one not in dropped]
+        if dropped and not step[verb]:
             step.clear()
-        if meant:
+        if dropped:
             return True
     return False
 

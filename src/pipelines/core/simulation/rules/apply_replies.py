@@ -255,13 +255,13 @@ def _apply_change(change: Change, value: Draft) -> Draft:
             isinstance(key, (n.Constant, type(None))) for key, _ in entries
         ):
             fields = {_SPREAD if key is None else str(getattr(key, "value", "")): one for key, one in entries}
-            made = change(fields if len(fields) == len(entries) else {_SPREAD: value})
+            changed = change(fields if len(fields) == len(entries) else {_SPREAD: value})
         case _:
-            made = change({_SPREAD: value})
-    if [*made] == [_SPREAD]:
-        return made[_SPREAD]
+            changed = change({_SPREAD: value})
+    if [*changed] == [_SPREAD]:
+        return changed[_SPREAD]
     return n.MappingOf(
-        tuple(n.Entry(None if key == _SPREAD else _key(key), one) for key, one in made.items())
+        tuple(n.Entry(None if key == _SPREAD else _key(key), one) for key, one in changed.items())
     )
 
 
@@ -283,10 +283,10 @@ def _pick(function: str, names: tuple[str, ...], record: Draft) -> Draft:
 
 def _mask(form: r.Mask, plan: OpenPlan, record: Draft) -> Draft:
     base, own = record.get(_SPREAD), record.get(form.name)
-    shown = m.fields(base, form.name) if own is None and isinstance(base, Expr) else own
-    if not isinstance(shown, Expr) or "." in form.name:
+    masked = m.fields(base, form.name) if own is None and isinstance(base, Expr) else own
+    if not isinstance(masked, Expr) or "." in form.name:
         raise CannotApply(f"the reply of {plan.tool.name} has no {form.name}")
-    return {**record, mapping_key(form.name): _masked_value(shown, form.count)}
+    return {**record, mapping_key(form.name): _masked_value(masked, form.count)}
 
 
 def _masked_value(value: Expr, count: int) -> Expr:

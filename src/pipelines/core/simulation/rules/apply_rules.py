@@ -94,33 +94,33 @@ def _order(rule: Rule) -> int:
 
 
 def _guard(rule: Rule, form: r.Guard, plan: OpenPlan) -> None:
-    asked = r.as_requirement(form, plan.tool.name, plan.vocabulary.id_argument)
-    if asked.after_changes:
-        _invariant(rule, asked, plan)
+    requirement = r.as_requirement(form, plan.tool.name, plan.vocabulary.id_argument)
+    if requirement.after_changes:
+        _invariant(rule, requirement, plan)
         return
-    roots, latest = asked.need.roots(), plan.first_change
+    roots, latest = requirement.need.roots(), plan.first_change
     place = plan.place_after(roots, latest)
     records = plan.records(roots, latest)
-    nature = nature_of(asked.need, plan.tool, plan.vocabulary)
-    need = plan.substituted(asked.need, records)
+    nature = nature_of(requirement.need, plan.tool, plan.vocabulary)
+    need = plan.substituted(requirement.need, records)
     need = need if nature is Nature.CALLER else unless_omitted(need, plan.tool)
-    if isinstance(asked.answer, r.Refusal):
-        answer = _refusal(form, asked, nature, records, plan)
+    if isinstance(requirement.answer, r.Refusal):
+        answer = _refusal(form, requirement, nature, records, plan)
         step = with_note({"require": need, "else": answer}, rule, answers=True)
     else:
         kind = next((root for root in sorted(roots) if root in plan.vocabulary.kinds), plan.tool.about)
-        if isinstance(asked.answer, r.Reply):
-            value = replies.value_of(asked.answer.value)
+        if isinstance(requirement.answer, r.Reply):
+            value = replies.value_of(requirement.answer.value)
         else:
             place = max(place, plan.place_after({kind} if kind is not None else (), latest))
             value = replies.unchanged_value(plan, kind, place)
         returned = with_note({"return": value}, rule, answers=True)
         step = with_note({"if": need.negated(), "then": [returned]}, rule)
-    status = asked.answer.status if isinstance(asked.answer, r.Refusal) else None
+    status = requirement.answer.status if isinstance(requirement.answer, r.Refusal) else None
     rank = Nature.CALLER if status == 403 and nature is Nature.STATE else nature
-    plan.insert((place,), step, _FIRST if asked.first else rank.value)
+    plan.insert((place,), step, _FIRST if requirement.first else rank.value)
     if plan.is_inferred:
-        _drop_guesses(asked.need, plan)
+        _drop_guesses(requirement.need, plan)
 
 
 def _refusal(
@@ -141,8 +141,8 @@ def _drop_guesses(need: Expr, plan: OpenPlan) -> None:
             return
     kinds = {one.name: one.kind for one in plan.bound()}
     for at, step in enumerate(plan.steps):
-        asked = step.get("require")
-        read = asked.refs() if isinstance(asked, Expr) else ()
+        condition = step.get("require")
+        read = condition.refs() if isinstance(condition, Expr) else ()
         fields = {n.Path(kinds.get(path.root, path.root), path.keys) for path in read if path.keys}
         if settled is not None and fields == {settled}:
             plan.steps[at] = {}

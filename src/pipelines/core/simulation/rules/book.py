@@ -83,9 +83,9 @@ class RuleBook:
         readings = (
             replace(one, rules=tuple(each for each in one.rules if each != rule)) for one in self.readings
         )
-        left = TrialResult(tuple(one for one in self.tried.rules if one.rule != rule))
+        remaining = TrialResult(tuple(one for one in self.tried.rules if one.rule != rule))
         known = {"reader": self.reader, "by_language": self.by_language, "findings": []}
-        other.__dict__.update(known, readings=tuple(readings), tried=left)
+        other.__dict__.update(known, readings=tuple(readings), tried=remaining)
         return other
 
     @cached_property

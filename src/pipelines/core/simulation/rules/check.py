@@ -38,10 +38,12 @@ def check(
     checker = _Checker(vocabulary, KnownFields(vocabulary, together), has_world)
     found = [(at, wrong) for at, rule in enumerate(rules) for wrong in checker.wrong_in(rule)]
     for circle in dependency_cycles(together, vocabulary.tools):
-        said = f"`{circle.tool}` computes {', '.join(f'`{name}`' for name in circle.names)} from each other"
+        complaint = (
+            f"`{circle.tool}` computes {', '.join(f'`{name}`' for name in circle.names)} from each other"
+        )
         own = [at for at in circle.rules if at < len(rules)]
         advice = "compute one of them from fields that no rule sets"
-        found += [(at, NameProblem(said, advice=advice)) for at in own[:1]]
+        found += [(at, NameProblem(complaint, advice=advice)) for at in own[:1]]
     problems = []
     for count, (at, wrong) in enumerate(found):
         place, name = at if places is None else places[at], rules[at].name

@@ -40,14 +40,14 @@ def _needed_names(form: r.Form, tool: ToolNouns | None, put: Mapping[str, int]) 
 
 def _cycles(needs: Mapping[str, Sequence[str]]) -> Iterator[list[str]]:
     """One for each group of names that need each other, in time linear in what is needed."""
-    left = unresolvable(needs)
+    unresolved = unresolvable(needs)
     seen: set[str] = set()
     for start in needs:
         name, trail = start, dict[str, int]()
-        while name in left and name not in seen:
+        while name in unresolved and name not in seen:
             seen.add(name)
             trail[name] = len(trail)
-            name = next(one for one in needs[name] if one in left)
+            name = next(one for one in needs[name] if one in unresolved)
         if name in trail:
             yield [*trail][trail[name] :]
 

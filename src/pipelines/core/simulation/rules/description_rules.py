@@ -51,13 +51,20 @@ def read_description(
     reader = Reader(vocabulary)
     rules: list[Rule] = []
     not_read: list[str] = []
-    for number, said in enumerate(_restrictions(tool)):
+    for number, restriction in enumerate(_restrictions(tool)):
         if number == MOST_READ or not may_read():
-            not_read.append(f"{said}, and what follows")
+            not_read.append(f"{restriction}, and what follows")
             break
-        found = next((made for frame in _frames(said, tool.name) if (made := _read(frame, tool, reader))), ())
-        rules += (replace(rule, sentence=said, origin=Origin.DESCRIPTION) for rule in found)
-        not_read += [] if found else [said]
+        found = next(
+            (
+                rule_read
+                for frame in _frames(restriction, tool.name)
+                if (rule_read := _read(frame, tool, reader))
+            ),
+            (),
+        )
+        rules += (replace(rule, sentence=restriction, origin=Origin.DESCRIPTION) for rule in found)
+        not_read += [] if found else [restriction]
     placed = try_rules(rules, vocabulary, world).applied
     lost = [rule.sentence for rule in rules if rule not in placed]
     return DescribedRules(placed, (*not_read, *lost))
@@ -67,10 +74,10 @@ def _restrictions(tool: ToolLike) -> Iterator[str]:
     for number, sentence in enumerate(sentences((tool.description or "")[:LONGEST_READ])):
         is_advice = bool(_ADDRESSED & set(re.findall(r"[a-z]+", sentence.lower())))
         for place, part in enumerate(_PARTS.split(sentence) if not is_advice else ()):
-            said = part.strip(" .,:")
+            clause = part.strip(" .,:")
             # "Reject an application." The first verb of all says what the tool does.
-            if said and may_restrict(said.partition(" ")[2] if number == place == 0 else said):
-                yield said
+            if clause and may_restrict(clause.partition(" ")[2] if number == place == 0 else clause):
+                yield clause
 
 
 def _frames(said: str, tool: str) -> Iterator[str]:

@@ -113,8 +113,8 @@ def examples(
         calls, differ = calls + 1, differ + (not is_alike)
         refused_count += before.status < 400 <= after.status
         if after.status < 400 or not is_alike:
-            shown = passes if is_alike else refused
-            shown.take(one, partial(_as_json, one, after, vocabulary, under.world))
+            chosen = passes if is_alike else refused
+            chosen.take(one, partial(_as_json, one, after, vocabulary, under.world))
     counts: JsonObject = {"calls": calls, "differ": differ, "refused_count": refused_count}
     return {"passes": passes.calls, "refused": refused.calls, **counts}
 

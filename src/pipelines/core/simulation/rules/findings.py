@@ -71,11 +71,11 @@ def _blocked_tools(rules: Sequence[Rule]) -> Iterator[Finding]:
     never = unresolvable(
         {tool: [name for name, _ in after if name in waits] for tool, after in waits.items()}
     )
-    told: set[int] = set()
+    reported: set[int] = set()
     for tool in (one for one in waits if one in never):
         name, number = next(one for one in waits[tool] if one[0] in never)
-        if number not in told:
-            told.add(number)
+        if number not in reported:
+            reported.add(number)
             says = f"rule {number}: {tool} waits for {name}, which can never be called before it"
             yield Finding(FindingKind.NEVER_TRUE, (number,), says)
 
@@ -130,15 +130,17 @@ class _Requirement(NamedTuple):
 
 
 def _conflicting_requirements(rules: Sequence[Rule]) -> Iterator[Finding]:
-    asked: dict[tuple[str, str, Expr], list[_Requirement]] = {}
+    requirements: dict[tuple[str, str, Expr], list[_Requirement]] = {}
     for number, rule in enumerate(rules, 1):
         when = f"{type(rule.form).__name__} {getattr(rule.form, 'after_changes', '')}"
         found = regions.conditions(rule.form.need) if isinstance(rule.form, (r.Require, r.Keep)) else []
         for one in found:
             for tool in rule.tools:
-                asked.setdefault((tool, when, one.of), []).append(_Requirement(number, one, len(found) == 1))
+                requirements.setdefault((tool, when, one.of), []).append(
+                    _Requirement(number, one, len(found) == 1)
+                )
     # Tools of which all the same is asked are looked at once.
-    groups = {(at[1:], tuple(one.number for one in each)): (at[0], each) for at, each in asked.items()}
+    groups = {(at[1:], tuple(one.number for one in each)): (at[0], each) for at, each in requirements.items()}
     for tool, each in groups.values():
         yield from _compare_requirements(each, tool)
 

@@ -131,10 +131,10 @@ def read_rule(
     tools = reader.names("tools")
     if len(problems) > before:
         return None
-    made = _READERS[form](reader)
+    form_read = _READERS[form](reader)
     if len(problems) > before:
         return None
-    return Rule(tools=tools, form=made, sentence=sentence, origin=origin, name=name)
+    return Rule(tools=tools, form=form_read, sentence=sentence, origin=origin, name=name)
 
 
 class _Reader(Fields):

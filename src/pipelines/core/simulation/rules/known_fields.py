@@ -56,13 +56,13 @@ class KnownFields:
         if known is None or not known.fields:
             return
         if kind not in self._fields:
-            made = (*self._made.get(kind, ()), *((name,) for name in sorted(known.written)))
-            self._fields[kind] = _fields(known, made)
+            written_fields = (*self._made.get(kind, ()), *((name,) for name in sorted(known.written)))
+            self._fields[kind] = _fields(known, written_fields)
         names, below = self._fields[kind]
         depth = next((at for at in range(1, len(keys) + 1) if keys[:at] not in names), None)
         if depth is not None and (there := below.get(keys[: depth - 1])):
-            said = f"`{kind}` has no field `{'.'.join(keys[:depth])}`"
-            yield NameProblem(said, keys[depth - 1], there)
+            complaint = f"`{kind}` has no field `{'.'.join(keys[:depth])}`"
+            yield NameProblem(complaint, keys[depth - 1], there)
 
     def absent_in_replies(self, name: str, tools: Iterable[ToolNouns]) -> Iterator[NameProblem]:
         for tool in tools:

@@ -113,8 +113,8 @@ class _MessageParts:
             return self.presence(ref, wanted=wanted)
         words = tokens(ref.keys[-1])
         verb, *rest = words if words[0] in ("is", "has", "was") and len(words) > 1 else ("is", *words)
-        said = ("has no" if verb == "has" else f"{verb} not") if wanted else verb
-        return (*self.record(ref), f" {said} {' '.join(rest)}")
+        phrase = ("has no" if verb == "has" else f"{verb} not") if wanted else verb
+        return (*self.record(ref), f" {phrase} {' '.join(rest)}")
 
     def presence(self, ref: Ref, *, wanted: bool) -> Parts:
         if not ref.keys:
@@ -133,13 +133,13 @@ class _MessageParts:
         if most is not None and most.kind == ARGS and ref is not None and ref.kind != ARGS:
             return self.measured(other, _MIRRORED[sign], first)
         if ref is not None and ref.kind == ARGS:
-            shown: Parts = (f"{_field_words(ref)} ", ref.value, " ")
+            parts: Parts = (f"{_field_words(ref)} ", ref.value, " ")
             if isinstance(other, n.Constant):
-                return (*shown, "is too large" if sign in ("<", "<=") else "is too small")
+                return (*parts, "is too large" if sign in ("<", "<=") else "is too small")
             if most is None:
                 return ()
             owner = "" if most.kind == ARGS else f"the {_noun(most.kind, self.vocabulary)}'s "
-            return (*shown, f"{_OPPOSITE_WORDS[sign]} {owner}{_field_words(most)} (", most.value, ")")
+            return (*parts, f"{_OPPOSITE_WORDS[sign]} {owner}{_field_words(most)} (", most.value, ")")
         counted = {(one.kind, one.record) for one in refs_in(first, self.vocabulary)}
         if sign == "<" and most is not None and counted == {(most.kind, most.record)}:
             return (*self.record(most), " is full (", first, " of ", other, ")")
@@ -197,22 +197,22 @@ class _MessageParts:
         is_dated = is_done and _is_date(self.field(ref))
         if not is_dated and (known is None or known.status != ref.keys):
             return (f"the {_field_words(ref)} of ", *self.record(ref), f" {self.verb} ", self.shown(ref))
-        said = f"was {words[0]} on " if is_dated else "is "
+        opening = f"was {words[0]} on " if is_dated else "is "
         if is_set or _is_always_set(self.field(ref)):
-            return (*self.record(ref), f" {said}", ref.value)
+            return (*self.record(ref), f" {opening}", ref.value)
         missing = n.Constant(f"has no {_field_words(ref)}")
-        told = n.Conditional(m.is_null(ref.value), missing, m.format_of(said, ref.value))
-        return (*self.record(ref), " ", told)
+        text = n.Conditional(m.is_null(ref.value), missing, m.format_of(opening, ref.value))
+        return (*self.record(ref), " ", text)
 
     def listed(self, refs: tuple[Ref, ...]) -> Parts:
-        said: list[str | Expr] = []
+        parts: list[str | Expr] = []
         for record in dict.fromkeys((ref.kind, ref.record) for ref in refs if ref.keys):
             own = [ref for ref in refs if (ref.kind, ref.record) == record and ref.keys]
-            said += ["; " if said else ""]
-            said += [] if own[0].kind == ARGS else [*self.record(own[0]), " has "]
+            parts += ["; " if parts else ""]
+            parts += [] if own[0].kind == ARGS else [*self.record(own[0]), " has "]
             for at, ref in enumerate(own):
-                said += [", " if at else "", f"{_field_words(ref)} ", self.shown(ref)]
-        return tuple(part for part in said if part != "")
+                parts += [", " if at else "", f"{_field_words(ref)} ", self.shown(ref)]
+        return tuple(part for part in parts if part != "")
 
     def shown(self, ref: Ref) -> Expr:
         """A value that may be missing is told as `not set`."""

@@ -82,8 +82,8 @@ class OpenPlan:
     ) -> "OpenPlan":
         steps: list[Step] = draft_of([*body])
         bound = {name for _, step in _walk(steps, ()) for name in bound_by(step)}
-        taken = frozenset((*names_in(steps), *bound, *GIVEN_NAMES, *CONSTANTS))
-        plan = cls(steps=steps, tool=tool, vocabulary=vocabulary, is_inferred=is_inferred, taken=taken)
+        used_names = frozenset((*names_in(steps), *bound, *GIVEN_NAMES, *CONSTANTS))
+        plan = cls(steps=steps, tool=tool, vocabulary=vocabulary, is_inferred=is_inferred, taken=used_names)
         plan.optional = frozenset(one.name for one in plan.bound() if one.is_optional)
         removed = (expr for _, step in plan.walk() for expr in expressions_in(step.get("remove")))
         plan.removed = frozenset(expr.name for expr in removed if isinstance(expr, n.Name))
@@ -267,10 +267,10 @@ class OpenPlan:
 def with_note(step: Step, rule: Rule, *, answers: bool = False) -> Step:
     """The step with its rule as a note; as `rule` too where the call is answered because of it."""
     note, before = step.get("note"), step.get("rule")
-    made = {**step, "note": f"{note} {rule.sentence}" if isinstance(note, str) else rule.sentence}
+    noted = {**step, "note": f"{note} {rule.sentence}" if isinstance(note, str) else rule.sentence}
     if answers:
-        made["rule"] = f"{before}\n{rule.sentence}" if isinstance(before, str) else rule.sentence
-    return made
+        noted["rule"] = f"{before}\n{rule.sentence}" if isinstance(before, str) else rule.sentence
+    return noted
 
 
 def _by_id(kind: str, id: Expr, *, is_sure: bool) -> RecordLookup:

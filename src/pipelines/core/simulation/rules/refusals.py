@@ -27,8 +27,8 @@ def missing(answer: Refusal, kind: str, id: Draft, vocabulary: Vocabulary) -> Dr
     noun = vocabulary.kinds[kind].nouns[0] if kind in vocabulary.kinds else tokens(kind)
     status = answer.status or 404
     error = answer.error or ("_".join((*noun, "not", "found")) if status == 404 else word_of(status))
-    told = m.message(f"there is no {' '.join(noun)} ", id if isinstance(id, Expr) else "with this id")
-    return _failure(status, error, answer, told)
+    text = m.message(f"there is no {' '.join(noun)} ", id if isinstance(id, Expr) else "with this id")
+    return _failure(status, error, answer, text)
 
 
 def _failure(status: int, error: str, answer: Refusal, message: n.Format) -> Draft:

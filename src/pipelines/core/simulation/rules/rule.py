@@ -280,11 +280,11 @@ def as_requirement(form: Guard, tool: str, id_argument: Callable[[str, str], str
         case Require():
             return form
         case LimitCalls(count=count):
-            made = m.call("len", _EarlierCalls(tool, tool, form.per, id_argument).listed())
-            return Require(need=m.compare(made, "<", m.constant(count)), answer=form.answer)
+            calls_made = m.call("len", _EarlierCalls(tool, tool, form.per, id_argument).listed())
+            return Require(need=m.compare(calls_made, "<", m.constant(count)), answer=form.answer)
         case After():
-            made = m.call("len", _EarlierCalls(form.tool, tool, form.per, id_argument).listed())
-            return Require(need=m.compare(made, ">", m.constant(0)), answer=form.answer)
+            calls_made = m.call("len", _EarlierCalls(form.tool, tool, form.per, id_argument).listed())
+            return Require(need=m.compare(calls_made, ">", m.constant(0)), answer=form.answer)
         case RunningTotal(amount=amount, limit=limit):
             each = m.call("default", amount.replaced({ARGS: m.path(CALL)}), m.constant(0))
             before = m.call("sum", _EarlierCalls(tool, tool, form.per, id_argument).listed(each))

@@ -137,8 +137,8 @@ def _tries(kind: str, schema: JsonObject, hints: Hints, is_dated: bool) -> list[
         return enum
     if kind in ("integer", "number"):
         bounds = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
-        around = [*hints.numbers, *_numbers_in(schema.get(name) for name in bounds), 0.0, 1.0, -1.0]
-        near = dict.fromkeys(near for one in around for near in (one, one - 1, one + 1))
+        numbers = [*hints.numbers, *_numbers_in(schema.get(name) for name in bounds), 0.0, 1.0, -1.0]
+        near = dict.fromkeys(near for one in numbers for near in (one, one - 1, one + 1))
         return [int(one) if one == int(one) else one for one in near]
     if kind == "string" and (is_dated or form in ("date", "date-time")):
         return [*dict.fromkeys(at[:10] if form == "date" else at for at in moments_around(hints))]

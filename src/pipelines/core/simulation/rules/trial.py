@@ -54,8 +54,8 @@ class TrialResult(NamedTuple):
 
 
 def try_rules(rules: Sequence[Rule], vocabulary: Vocabulary, world: World) -> TrialResult:
-    around = _TrialContext(rules, vocabulary, world)
-    return TrialResult(tuple(map(around.judged, rules)))
+    context = _TrialContext(rules, vocabulary, world)
+    return TrialResult(tuple(map(context.judged, rules)))
 
 
 class _NotApplicable(Exception):
@@ -97,8 +97,8 @@ class _Trial(NamedTuple):
             for expr in self.rule.expressions():
                 self._find_places(expr)
                 self._work_out(expr)
-            said = self._uniform()
-            return TriedRule(self.rule, uniform=f"in the seeded world {said}" if said else None)
+            finding = self._uniform()
+            return TriedRule(self.rule, uniform=f"in the seeded world {finding}" if finding else None)
         except _NotApplicable as why:
             return TriedRule(self.rule, str(why))
 
@@ -162,8 +162,8 @@ class _Trial(NamedTuple):
             case r.Sort(first=Expr() as first):
                 return self._same_for_all(first, "every {} comes first", "no {} comes first")
             case r.Sort(by=by) if kind is not None and by:
-                said = [self._unsorted(kind.name, name.removeprefix("-")) for name in by]
-                return said[0] if all(said) else None
+                findings = [self._unsorted(kind.name, name.removeprefix("-")) for name in by]
+                return findings[0] if all(findings) else None
             case r.Take(count=most, pages=False) if kind is not None:
                 count = len(self.around.world.entities.get(kind.name, {}))
                 return f"there are at most {count}" if FEWEST <= count <= most else None

@@ -109,8 +109,8 @@ def with_cost(step: steps.Step) -> steps.Step:
         return replace(step, cost=cost)
     where = 0 if step.where is None else cost_of(step.where.tree)
     # The search itself is charged for candidate by candidate.
-    made = 0 if step.is_bare or step.inside is not None else ENTITY
-    return replace(step, cost=cost - where, round_cost=ROUND + made + where)
+    lookup_cost = 0 if step.is_bare or step.inside is not None else ENTITY
+    return replace(step, cost=cost - where, round_cost=ROUND + lookup_cost + where)
 
 
 _KINDS: Mapping[type, int] = {steps.Find: SEARCH, steps.AddEntity: SEARCH + CHANGE, steps.Flag: CHANGE}

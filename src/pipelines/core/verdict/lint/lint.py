@@ -141,10 +141,10 @@ def _constraints(seed: Seed) -> Iterator[Problem]:
 
 def _paths(expected: ExpectedState, world: World, schema: LedgerSchema | None) -> Iterator[Problem]:
     before = Ledger(world)
-    for path, wanted in assertion_paths(expected):
+    for path, expected_value in assertion_paths(expected):
         yield from _type_problems(path, world, schema)
-        yield from _id_problems(path, wanted, before)
-        yield from _field_problems(path, wanted, world, schema)
+        yield from _id_problems(path, expected_value, before)
+        yield from _field_problems(path, expected_value, world, schema)
     for path in expected.unchanged:
         if path and path[0] != FLAGS and value_at(before, path) is MISSING:
             message = f"`{path_text(path)}` is not in the initial state, so it cannot change"
@@ -183,8 +183,8 @@ def _id_problems(path: Path, wanted: Json, before: Ledger) -> Iterator[Problem]:
 def _near_id(path: Path, before: Ledger) -> str | None:
     if len(path) < 2:
         return None
-    meant = before.resolve_id(path[0], path[1])
-    return f"did you mean `{meant}`?" if meant is not None and meant != path[1] else None
+    similar = before.resolve_id(path[0], path[1])
+    return f"did you mean `{similar}`?" if similar is not None and similar != path[1] else None
 
 
 def _field_problems(path: Path, wanted: Json, world: World, schema: LedgerSchema | None) -> Iterator[Problem]:
@@ -240,22 +240,26 @@ def _argument_problems(call: ExpectedCall, schema: JsonObject, place: str) -> It
     properties = schema.get("properties")
     if not isinstance(properties, dict) or not isinstance(call.arguments, dict):
         return
-    for name, wanted in call.arguments.items():
+    for name, expected_value in call.arguments.items():
         here = f"{place}/arguments{pointer([name])}"
         known = properties.get(name)
         if known is None and schema.get("additionalProperties") is False:
             hint = did_you_mean(name, properties)
             yield Problem(path=here, message=f"{call.tool} takes no argument `{name}`", hint=hint)
-        elif isinstance(known, dict) and not is_matcher(wanted) and not isinstance(wanted, dict):
+        elif (
+            isinstance(known, dict)
+            and not is_matcher(expected_value)
+            and not isinstance(expected_value, dict)
+        ):
             type, options = known.get("type"), known.get("enum")
-            if isinstance(type, str) and type != "null" and not is_of_type(wanted, type):
+            if isinstance(type, str) and type != "null" and not is_of_type(expected_value, type):
                 yield Problem(
                     path=here,
-                    message=f"{call.tool} takes a {type} for `{name}`, never {format_value(wanted)}",
+                    message=f"{call.tool} takes a {type} for `{name}`, never {format_value(expected_value)}",
                 )
-            elif isinstance(options, list) and wanted not in options:
+            elif isinstance(options, list) and expected_value not in options:
                 yield Problem(
-                    path=here, message=f"{call.tool} never takes {format_value(wanted)} for `{name}`"
+                    path=here, message=f"{call.tool} never takes {format_value(expected_value)} for `{name}`"
                 )
 
 

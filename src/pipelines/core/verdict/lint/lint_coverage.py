@@ -89,7 +89,7 @@ def unset_flags(seed: Seed, tools: Sequence[Tool] | None) -> Iterator[Problem]:
     flags = seed.initial_state.get("flags")
     written = [tool.simulation for tool in tools]
     adapters = [tool.ledger_adapter.as_json() for tool in tools if tool.ledger_adapter is not None]
-    said = dumps([written, adapters]).decode() + " " + (seed.behavior_instructions or "")
+    texts = dumps([written, adapters]).decode() + " " + (seed.behavior_instructions or "")
     has_template = any(
         "{" in flag for tool in tools if tool.ledger_adapter for flag in tool.ledger_adapter.flags
     )
@@ -97,7 +97,7 @@ def unset_flags(seed: Seed, tools: Sequence[Tool] | None) -> Iterator[Problem]:
         if not isinstance(rule, AfterStateChange) or has_template:
             continue
         in_state = isinstance(flags, dict | list) and rule.condition in flags
-        if not in_state and rule.condition not in said and rule.condition.replace("_", " ") not in said:
+        if not in_state and rule.condition not in texts and rule.condition.replace("_", " ") not in texts:
             message = f"nothing sets the flag `{rule.condition}`, so this rule never fires"
             hint = "set it in a tool's plan or adapter, in `behavior` or in the state; or use another trigger"
             yield Problem(path=f"/failure_rules/{index}/condition", message=message, hint=hint)

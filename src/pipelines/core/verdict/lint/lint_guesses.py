@@ -56,18 +56,18 @@ def _guessed_fields(seed: Seed, simulator: PlannedSimulator) -> Iterator[str]:
         expected = parse_expected_state(seed.expected_state)
     except Refused:
         return  # told of where it is read
-    said = (seed.behavior_instructions or "").lower()
+    text = (seed.behavior_instructions or "").lower()
     for path, _ in assertion_paths(expected):
-        if len(path) < 2 or path[0] == FLAGS or path[0].lower() in said:
+        if len(path) < 2 or path[0] == FLAGS or path[0].lower() in text:
             continue  # behaviour text that speaks of the type may say what changes it
         writers = [name for name, plan in simulator.plans.items() if _writes(plan, path)]
         if any(not simulator.plans[name].is_guess for name in writers):
             continue
         unclear = writers or [name for name in simulator.plans if _may_write(simulator, name)]
         if unclear:
-            told = ", ".join(unclear[:3])
+            listed = ", ".join(unclear[:3])
             field = ".".join((path[0], *path[2:3]))
-            yield f"only a guess of ours writes `{field}` ({told}), so the verdict would be about that"
+            yield f"only a guess of ours writes `{field}` ({listed}), so the verdict would be about that"
 
 
 def _may_write(simulator: PlannedSimulator, name: str) -> bool:
@@ -78,9 +78,9 @@ def _may_write(simulator: PlannedSimulator, name: str) -> bool:
 def _writes(plan: ToolPlan, path: Path) -> bool:
     """Whether a plan's steps may change the entity type and field of a path."""
     body = plan.plan.body if plan.plan is not None else None
-    wanted = path[2] if len(path) > 2 else ANY_FIELD
+    wanted_field = path[2] if len(path) > 2 else ANY_FIELD
     return any(
-        kind in (path[0], ANY_FIELD) and (field == wanted or ANY_FIELD in (wanted, field))
+        kind in (path[0], ANY_FIELD) and (field == wanted_field or ANY_FIELD in (wanted_field, field))
         for kind, field in written_fields(body, {})
     )
 

@@ -49,11 +49,11 @@ def run_excerpt(
     )
     numbers = frozenset(int(str(row["sequence"])) for row in kept)
     if left_out:
-        told = ", ".join(f"{low} to {high}" if low != high else str(low) for low, high in left_out)
-        cuts.append(f"trace rows {told}")
+        ranges = ", ".join(f"{low} to {high}" if low != high else str(low) for low, high in left_out)
+        cuts.append(f"trace rows {ranges}")
         hidden = sorted(cited - numbers)
         cuts += [f"rows that findings rest on: {', '.join(map(str, hidden))}"] if hidden else []
-    made = changes(evidence)
+    changed = changes(evidence)
     records, hidden_records = _select_records(touched_records(evidence))
     data: JsonObject = {
         "task": _task(evidence),
@@ -68,16 +68,16 @@ def run_excerpt(
         "trace": [*kept],
         "left_out": [f"row {low} to {high}" for low, high in left_out],
         "records": [*records],
-        "ledger_changes": [_change(change) for change in made[:MOST_CHANGES]],
+        "ledger_changes": [_change(change) for change in changed[:MOST_CHANGES]],
         "conversation": list(_conversation(evidence, user_turns)),
         "final_response": cut_middle(evidence.final_response, LONGEST_RESPONSE),
         "findings": _notes(finding for finding in verdict.findings if not is_hint(finding)),
         "hints": _notes(finding for finding in verdict.findings if is_hint(finding)),
         "unverified": _notes(verdict.unverified),
     }
-    if len(made) > MOST_CHANGES:
-        data["more_ledger_changes"] = len(made) - MOST_CHANGES
-        cuts.append(f"{len(made) - MOST_CHANGES:,} ledger changes")
+    if len(changed) > MOST_CHANGES:
+        data["more_ledger_changes"] = len(changed) - MOST_CHANGES
+        cuts.append(f"{len(changed) - MOST_CHANGES:,} ledger changes")
     if hidden_records:
         data["more_records"] = [f"{record.kind} {cut_middle(record.id, 200)}" for record in hidden_records]
         cuts.append(f"{len(hidden_records):,} records that the run touched")
@@ -85,7 +85,7 @@ def run_excerpt(
         data["more_rules"] = len(evidence.rules) - MOST_RULES
         cuts.append(f"{len(evidence.rules) - MOST_RULES:,} rules")
     existing = frozenset(row.sequence for row in evidence.trace)
-    by = in_order(row.sequence for change in made for row in change.rows)
+    by = in_order(row.sequence for change in changed for row in change.rows)
     return RunExcerpt(data, numbers, existing, tuple(cuts), by)
 
 
@@ -159,17 +159,17 @@ def _ranges(hidden: list[int], numbers: list[int]) -> list[tuple[int, int]]:
 
 def _select_records(touched: Sequence[TouchedRecord]) -> tuple[list[JsonObject], list[TouchedRecord]]:
     """As many as there is room for, and the others."""
-    shown: list[JsonObject] = []
+    records: list[JsonObject] = []
     hidden: list[TouchedRecord] = []
-    left = LONGEST_RECORDS
+    room_left = LONGEST_RECORDS
     for record in touched:
         body = _record(record)
-        left -= len(dumps(body))
-        if left >= 0 and not hidden:
-            shown.append(body)
+        room_left -= len(dumps(body))
+        if room_left >= 0 and not hidden:
+            records.append(body)
         else:
             hidden.append(record)
-    return shown, hidden
+    return records, hidden
 
 
 def _record(record: TouchedRecord) -> JsonObject:

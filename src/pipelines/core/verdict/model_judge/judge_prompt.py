@@ -39,8 +39,8 @@ def judge_question(
 ) -> JudgeQuestion:
     """What a judge is asked about a run that `verdict` leaves open: by the same key, always the same."""
     criteria = criteria_of(evidence, verdict)
-    shown = run_excerpt(evidence, verdict, criteria, user_turns)
-    text = data_text(shown.data)
+    excerpt = run_excerpt(evidence, verdict, criteria, user_turns)
+    text = data_text(excerpt.data)
     fence = fence_for(fence_key, text)
     question = ModelQuestion(
         purpose=Purpose.JUDGE,
@@ -50,10 +50,10 @@ def judge_question(
         schema=answer_schema(criteria),
         max_output_tokens=max(MOST_OUTPUT_TOKENS, TOKENS_A_CRITERION * len(criteria)),
     )
-    asked = AnswerContext(
-        criteria=criteria, shown=shown.rows, existing=shown.existing, changed_by=shown.changed_by
+    context = AnswerContext(
+        criteria=criteria, shown=excerpt.rows, existing=excerpt.existing, changed_by=excerpt.changed_by
     )
-    return JudgeQuestion(question, asked, shown.cuts)
+    return JudgeQuestion(question, context, excerpt.cuts)
 
 
 def _message(criteria: Sequence[Criterion], fence: str, text: str) -> str:

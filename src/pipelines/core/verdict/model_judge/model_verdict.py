@@ -82,8 +82,8 @@ def decide(answers: Sequence[CriterionAnswer], *, expected_outcome: str | None) 
         gravest = min(modes.values(), key=list(FailureMode).index)
         against = [answer for answer in answers if answer.criterion.id in modes]
         against.sort(key=lambda answer: modes[answer.criterion.id] is not gravest)
-        beside = [by_kind[kind] for mode, kind, _ in _INCOMPLETE_MODES if mode is gravest]
-        return Decision(Outcome.FAIL, gravest, None, (*against, *beside), modes)
+        other_modes = [by_kind[kind] for mode, kind, _ in _INCOMPLETE_MODES if mode is gravest]
+        return Decision(Outcome.FAIL, gravest, None, (*against, *other_modes), modes)
     counting = [answer for answer in answers if answer.criterion.decides and not answer.keeps_hint]
     doubts = [answer for answer in counting if answer.status is CriterionStatus.CANNOT_TELL]
     open_for = {answer.criterion.reason for answer in doubts}
@@ -141,12 +141,12 @@ def verdict_by_model(
     ]
     ranked = sorted([*read, *proven], key=lambda finding: list(Status).index(finding.status))
     lead = headline(decision.outcome, decision.failure_mode, expected_outcome)
-    told = dict.fromkeys(answer.reasoning.strip() for answer in decision.deciding)
+    reasons = dict.fromkeys(answer.reasoning.strip() for answer in decision.deciding)
     return Verdict(
         verdict=decision.outcome,
         failure_mode=decision.failure_mode,
         pending_reason=decision.pending_reason,
-        reasoning=" ".join([lead, *list(told)[:MOST_REASONS]]),
+        reasoning=" ".join([lead, *list(reasons)[:MOST_REASONS]]),
         scores=tuple(_scores(embedded, answers, decision, expected_outcome)),
         findings=tuple(ranked),
         unverified=embedded.unverified,

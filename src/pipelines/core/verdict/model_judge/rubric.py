@@ -228,10 +228,10 @@ def _lines(evidence: RunEvidence, verdict: Verdict) -> Iterator[Criterion]:
     reason = PendingReason.NOT_CHECKED
     constraints = [(f"constraint/{one.id}", one.description) for one in evidence.tracked_constraints]
     rubric = [(f"rubric/{line.id}", line.text) for line in evidence.rubric]
-    asked = [*_numbered_criteria(_criterion(CriterionKind.CONSTRAINT, reason), constraints)]
-    asked += _numbered_criteria(_criterion(CriterionKind.RUBRIC, reason), rubric)
+    lines = [*_numbered_criteria(_criterion(CriterionKind.CONSTRAINT, reason), constraints)]
+    lines += _numbered_criteria(_criterion(CriterionKind.RUBRIC, reason), rubric)
     unchecked = {finding.check for finding in _open_findings(verdict, reason)}
-    yield from (one for one in asked if one.name in unchecked)
+    yield from (one for one in lines if one.name in unchecked)
 
 
 def _numbered_criteria(like: Criterion, named: Iterable[tuple[str, str]]) -> Iterator[Criterion]:
@@ -240,5 +240,5 @@ def _numbered_criteria(like: Criterion, named: Iterable[tuple[str, str]]) -> Ite
 
 
 def _criterion(kind: CriterionKind, reason: PendingReason | None = None, question: str = "") -> Criterion:
-    asked = question or QUESTIONS[kind]
-    return Criterion(id=kind.value, kind=kind, name=kind.value, question=asked, reason=reason)
+    question_text = question or QUESTIONS[kind]
+    return Criterion(id=kind.value, kind=kind, name=kind.value, question=question_text, reason=reason)

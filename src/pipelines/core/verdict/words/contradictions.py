@@ -56,12 +56,12 @@ def _actions_without_a_write(evidence: RunEvidence, known: KnownValues) -> Itera
     if successful_writes(evidence):
         return
     tools = writing_tools(evidence.tools)
-    told = words_of(" ".join((evidence.user_instruction, *evidence.later_user_turns)))
+    user_words = words_of(" ".join((evidence.user_instruction, *evidence.later_user_turns)))
     for text in evidence.responses:
         for claim in done_claims(text, tools):
             evidence.keep_going()
             # "It is cancelled" may tell what was so before: then a reply, a record or the user says it.
-            if claim.is_active or not (told | known.told.words) & claim.past:
+            if claim.is_active or not (user_words | known.told.words) & claim.past:
                 yield _claim_contradiction(claim, evidence)
 
 
@@ -88,9 +88,9 @@ def _denied_write(evidence: RunEvidence) -> Iterator[Contradiction]:
     named = set(id_tokens(str(write.arguments))) | {
         token for update in evidence.changes_of(write) for token in id_tokens(update.id)
     }
-    asked = set(id_tokens(" ".join((evidence.user_instruction, *evidence.later_user_turns))))
+    user_ids = set(id_tokens(" ".join((evidence.user_instruction, *evidence.later_user_turns))))
     for denial in denials(evidence.final_response, tools):
-        ids = set(id_tokens(denial.clause)) or asked  # "I can't cancel it": what was asked about
+        ids = set(id_tokens(denial.clause)) or user_ids  # "I can't cancel it": what was asked about
         if ids and ids <= named:
             says = f'The agent says "{quote(denial.sentence)}", but {calls_text([write])} did it.'
             yield Contradiction(says, denial.clause, (write.sequence,))
@@ -153,8 +153,8 @@ def _states(kind: str, evidence: RunEvidence) -> dict[str, set[str]]:
 
 
 def _states_value(state: str, clause: str) -> bool:
-    said = rf"\b(?:is|was)\s+(?:now\s+|currently\s+|still\s+)?{re.escape(state)}$"
-    return state in clause and re.search(said, clause) is not None
+    pattern = rf"\b(?:is|was)\s+(?:now\s+|currently\s+|still\s+)?{re.escape(state)}$"
+    return state in clause and re.search(pattern, clause) is not None
 
 
 def _rows_about(id: str, evidence: RunEvidence) -> list[EvidenceRow]:

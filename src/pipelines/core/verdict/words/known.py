@@ -120,22 +120,22 @@ class KnownValues:
 
 def known_values(evidence: RunEvidence) -> KnownValues:
     """All values of a run. The agent's own statements are not a source."""
-    told, brought = Values(), Values()
+    known, brought = Values(), Values()
     for text in rule_texts(evidence):
-        told.read_prose(text)
+        known.read_prose(text)
     for row in evidence.calls:
         evidence.keep_going()
-        told.read(row.response)
+        known.read(row.response)
         brought.read(row.arguments)
     for text in (evidence.user_instruction, *evidence.later_user_turns):
         brought.read_prose(text)
     brought.read(evidence.task_input)
     if evidence.now is not None:
-        told.read_text(evidence.now)
-    for attributes in touched_records(evidence, told.ids | brought.ids):
+        known.read_text(evidence.now)
+    for attributes in touched_records(evidence, known.ids | brought.ids):
         evidence.keep_going()
-        told.read(attributes)
-    return KnownValues(told=told, brought=brought, changed=frozenset(_changed_numbers(evidence)))
+        known.read(attributes)
+    return KnownValues(told=known, brought=brought, changed=frozenset(_changed_numbers(evidence)))
 
 
 def rule_texts(evidence: RunEvidence) -> Iterator[str]:

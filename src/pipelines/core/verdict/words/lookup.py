@@ -49,9 +49,9 @@ class UnreportedValue:
 
 def unreported_values(turns: Iterable[str], known: KnownValues) -> list[UnreportedValue]:
     """All such values of the answer in order, each once."""
-    said = [sentences(text) for text in turns]
+    sentences_by_turn = [sentences(text) for text in turns]
     found: dict[str, UnreportedValue] = {}
-    for turn, sentence, look in _sentence_lookups(said, known):
+    for turn, sentence, look in _sentence_lookups(sentences_by_turn, known):
         for value in values_in(sentence):
             if value.phrase not in found and not look.is_told(value, sentence):
                 why = look.known_as(value, sentence)
@@ -111,16 +111,16 @@ class _Lookup:
     def _operands(self) -> list[Decimal]:
         """The answer's own numbers as far as they are known or follow from those, and what changed."""
         known = self.known.told.numbers | self.known.brought.numbers
-        said = dict.fromkeys(
+        sums = dict.fromkeys(
             number
             for sentence in self.said
             for value in values_in(sentence)
             if value.number is not None
             for number in value.number.values
         )
-        first = [*(number for number in said if number in known), *sorted(self.known.changed)]
-        made = _results(first[:MOST_OPERANDS])
-        return [*first, *(number for number in said if number not in known and _is_made(number, made))]
+        first = [*(number for number in sums if number in known), *sorted(self.known.changed)]
+        results = _results(first[:MOST_OPERANDS])
+        return [*first, *(number for number in sums if number not in known and _is_made(number, results))]
 
     @cached_property
     def _made(self) -> frozenset[Decimal]:
@@ -129,9 +129,9 @@ class _Lookup:
     @cached_property
     def _gaps(self) -> frozenset[int]:
         """Minutes between known days, and between known times of a day."""
-        told, brought = self.known.told, self.known.brought
-        days = sorted(filter(None, map(_date, told.days | brought.days)))[:MOST_MOMENTS]
-        times = sorted(told.minutes | brought.minutes)[:MOST_MOMENTS]
+        known, brought = self.known.told, self.known.brought
+        days = sorted(filter(None, map(_date, known.days | brought.days)))[:MOST_MOMENTS]
+        times = sorted(known.minutes | brought.minutes)[:MOST_MOMENTS]
         apart = {(b - a).days * 1440 for a, b in combinations(days, 2)}
         between = {b - a for a, b in combinations(times, 2)}
         return frozenset(apart | between | {1440 - each for each in between})  # or over midnight
@@ -176,12 +176,12 @@ class _Lookup:
         ]
         for start in starts:
             for year in (day.year,) if day.year is not None else (start.year, start.year + 1):
-                wanted = _date(Day(day.month, day.day, year))
-                apart = abs((wanted - start).days) if wanted is not None else 0
+                written_day = _date(Day(day.month, day.day, year))
+                apart = abs((written_day - start).days) if written_day is not None else 0
                 if apart == 1 or apart in steps or (apart % 7 == 0 and apart // 7 in steps):
                     return True
-                if wanted is not None and wanted.day == start.day and apart:
-                    months = abs(12 * (wanted.year - start.year) + wanted.month - start.month)
+                if written_day is not None and written_day.day == start.day and apart:
+                    months = abs(12 * (written_day.year - start.year) + written_day.month - start.month)
                     if months in (1, 12) or months in steps or months / 12 in steps:
                         return True
         return False

@@ -49,12 +49,12 @@ class RefusalExplanation(NamedTuple):
 
 def explanation_of(evidence: RunEvidence) -> RefusalExplanation:
     """Compares the agent's reason for declining with the actual reasons."""
-    said = _explaining_stems(evidence)
-    if not said and not _says_more_than_no(evidence):
+    explaining_stems = _explaining_stems(evidence)
+    if not explaining_stems and not _says_more_than_no(evidence):
         return RefusalExplanation(Explanation.ABSENT)
-    asked = _requested_verbs(evidence) | content_stems(evidence.user_instruction)
+    request_stems = _requested_verbs(evidence) | content_stems(evidence.user_instruction)
     for reason in reasons_of(evidence):
-        if content_stems(reason.text) - asked & said:
+        if content_stems(reason.text) - request_stems & explaining_stems:
             return RefusalExplanation(Explanation.RIGHT, reason)
     return RefusalExplanation(Explanation.OTHER)
 
@@ -83,10 +83,10 @@ def rule_behind(evidence: RunEvidence) -> Reason | None:
         reason = Reason(_reply_text(row), row)
         if row.is_refused_by_backend and reason.is_policy and not evidence.tool_reads(row.tool):
             return reason
-    said = _explaining_stems(evidence)
+    explaining_stems = _explaining_stems(evidence)
     for rule in sentences(evidence.behavior_instructions or ""):
         own = content_stems(_ASIDE.sub(" ", rule))
-        repeated = own & said
+        repeated = own & explaining_stems
         has_more = repeated - content_stems(evidence.user_instruction)
         if has_more and len(repeated) >= max(LEAST_REPEATED, SHARE_REPEATED * len(own)):
             return Reason(rule)
@@ -104,11 +104,11 @@ def _rules_about(evidence: RunEvidence) -> list[str]:
     """The rule that refused, where the backend did; else those about what was asked, or all."""
     refusals = [content_stems(_reply_text(row)) for row in evidence.calls if is_refused(row)]
     if refusals:
-        told = frozenset().union(*refusals) - content_stems(evidence.user_instruction)
+        rule_stems = frozenset().union(*refusals) - content_stems(evidence.user_instruction)
         every = sentences(evidence.behavior_instructions or "")
-        return [rule for rule in every if content_stems(rule) & told]
-    asked = words_of(evidence.user_instruction)
-    tools = [tool for tool in writing_tools(evidence.tools) if tool.is_asked_in(asked)]
+        return [rule for rule in every if content_stems(rule) & rule_stems]
+    request_words = words_of(evidence.user_instruction)
+    tools = [tool for tool in writing_tools(evidence.tools) if tool.is_asked_in(request_words)]
     rules = evidence.behavior_instructions or ""
     found = [rule for tool in tools for rule in rules_about(tool, rules)]
     return list(dict.fromkeys(found)) or list(sentences(rules))
@@ -117,14 +117,14 @@ def _rules_about(evidence: RunEvidence) -> list[str]:
 def _explaining_stems(evidence: RunEvidence) -> frozenset[str]:
     """The words of all clauses that say more than the request does: "I can't cancel order 9001" explains
     nothing."""
-    asked = content_stems(" ".join((evidence.user_instruction, *evidence.later_user_turns)))
+    request_stems = content_stems(" ".join((evidence.user_instruction, *evidence.later_user_turns)))
     found: set[str] = set()
     for text in evidence.responses:
         for sentence in sentences(text):
             evidence.keep_going()
             for clause in clauses(sentence) if not sentence.endswith("?") else ():
                 stems = content_stems(clause)
-                found |= stems if stems - asked else set()
+                found |= stems if stems - request_stems else set()
     return frozenset(found)
 
 
@@ -136,8 +136,10 @@ def _says_more_than_no(evidence: RunEvidence) -> bool:
 
 def _requested_verbs(evidence: RunEvidence) -> frozenset[str]:
     """What was asked for is said by whoever declines it, too: it is no subject of a reason."""
-    asked = words_of(evidence.user_instruction)
-    forms = (tool.doing | tool.past for tool in writing_tools(evidence.tools) if tool.is_asked_in(asked))
+    request_words = words_of(evidence.user_instruction)
+    forms = (
+        tool.doing | tool.past for tool in writing_tools(evidence.tools) if tool.is_asked_in(request_words)
+    )
     return content_stems(" ".join(form for each in forms for form in each))
 
 

@@ -37,8 +37,8 @@ def unsupported_claims(evidence: RunEvidence) -> Iterator[UnverifiedClaim]:
 
 def _run_text(evidence: RunEvidence) -> str:
     """All that the user, a rule, a call or a touched record says, as one text to search."""
-    said = [evidence.user_instruction, *evidence.later_user_turns, *rule_texts(evidence)]
+    texts = [evidence.user_instruction, *evidence.later_user_turns, *rule_texts(evidence)]
     calls = str([[row.tool, row.arguments, row.response] for row in evidence.calls])
     named = set(id_tokens(" ".join([evidence.user_instruction, *evidence.responses])))
     records = str(list(touched_records(evidence, named)))
-    return " ".join([*said, calls, records]).lower()
+    return " ".join([*texts, calls, records]).lower()

@@ -18,7 +18,7 @@ from pipelines.core.models.model_question import ModelQuestion
 from pipelines.core.simulation.by_model.answer_schema import RECORD_UPDATES
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import MOST_SHOWN, Problem
-from pipelines.core.worlds.by_model.told import Shown, fenced_question
+from pipelines.core.worlds.by_model.prompt_data import ShownRecords, fenced_question
 
 #: Changes with every change of the text below: answers are kept under it.
 VERSION = "world-change/1"
@@ -66,7 +66,13 @@ class Changed(NamedTuple):
 
 
 def change_question(
-    prompt: str, shown: Shown, *, tools: list[Json], types: JsonObject, behaviour: str | None, today: str
+    prompt: str,
+    shown: ShownRecords,
+    *,
+    tools: list[Json],
+    types: JsonObject,
+    behaviour: str | None,
+    today: str,
 ) -> ModelQuestion:
     data: JsonObject = {
         "request": prompt,
@@ -80,7 +86,7 @@ def change_question(
 
 
 def change_problems(
-    data: JsonObject, *, before: JsonObject, shown: Shown, ledger_schema: LedgerSchema | None
+    data: JsonObject, *, before: JsonObject, shown: ShownRecords, ledger_schema: LedgerSchema | None
 ) -> list[Problem]:
     """What keeps an answer from being carried out; told to the model, once."""
     if data["cannot"] is not None:
@@ -95,7 +101,7 @@ def change_problems(
 
 
 def changed(
-    data: JsonObject, *, before: JsonObject, shown: Shown, ledger_schema: LedgerSchema | None
+    data: JsonObject, *, before: JsonObject, shown: ShownRecords, ledger_schema: LedgerSchema | None
 ) -> Changed:
     """The world with the changes, all of them or none."""
     ledger = Ledger(World.from_initial_state(before))
@@ -122,7 +128,7 @@ def changed(
 
 
 def _misplaced(
-    update: LedgerUpdate, ledger: Ledger, shown: Shown, touched: set[tuple[str, str]], place: str
+    update: LedgerUpdate, ledger: Ledger, shown: ShownRecords, touched: set[tuple[str, str]], place: str
 ) -> Iterator[Problem]:
     if isinstance(update, SetFlag):
         yield Problem(path=place, message="only records are changed")

@@ -7,9 +7,9 @@ from math import ceil
 
 from pipelines.core.models.model_question import ModelQuestion
 from pipelines.core.text.json_text import JsonObject, dumps
+from pipelines.core.worlds.by_model.prompt_data import MOST_WORLD
 from pipelines.core.worlds.by_model.row_question import INSTRUCTIONS as ROW_INSTRUCTIONS
 from pipelines.core.worlds.by_model.row_question import MOST_ROWS
-from pipelines.core.worlds.by_model.told import MOST_WORLD
 from pipelines.core.worlds.by_model.world_question import (
     WorldBrief,
     expected_tokens,
@@ -54,16 +54,16 @@ def world_estimate(brief: WorldBrief) -> AuthorEstimate:
         # Later parts are told the plan, and what the earlier ones came to: half of it, on average.
         again = len(parts) * ids + len(parts) * min(answered, MOST_WORLD // 2 // CHARACTERS_A_TOKEN) // 2
         found += AuthorEstimate(questions=0, tokens_in=again, tokens_out=0)
-    asked = sum(_length(part_question(brief, part, None, {})) for part in parts)
-    return found + AuthorEstimate(questions=len(parts), tokens_in=asked, tokens_out=answered)
+    question_size = sum(_length(part_question(brief, part, None, {})) for part in parts)
+    return found + AuthorEstimate(questions=len(parts), tokens_in=question_size, tokens_out=answered)
 
 
 def rows_estimate(brief: WorldBrief, buckets: Sequence[int], *, world: int | None = None) -> AuthorEstimate:
     """`buckets` are the rows that each still wants; `world` has so many characters, where it is there."""
     if world is None:
         world = CHARACTERS_A_TOKEN * sum(expected_tokens(brief, part) for part in parts_of(brief))
-    told = len(dumps(brief.tools)) + len(brief.behaviour or "") + len(ROW_INSTRUCTIONS)
-    a_question = (told + min(world, MOST_WORLD)) // CHARACTERS_A_TOKEN
+    brief_size = len(dumps(brief.tools)) + len(brief.behaviour or "") + len(ROW_INSTRUCTIONS)
+    a_question = (brief_size + min(world, MOST_WORLD)) // CHARACTERS_A_TOKEN
     questions = sum(ceil(DRAFTS_A_ROW * rows / MOST_ROWS) for rows in buckets)
     drafts = ceil(DRAFTS_A_ROW * sum(buckets))
     return AuthorEstimate(
@@ -72,5 +72,5 @@ def rows_estimate(brief: WorldBrief, buckets: Sequence[int], *, world: int | Non
 
 
 def _length(question: ModelQuestion) -> int:
-    said = len(question.system) + sum(len(message.content) for message in question.messages)
-    return (said + len(dumps(question.schema))) // CHARACTERS_A_TOKEN
+    size = len(question.system) + sum(len(message.content) for message in question.messages)
+    return (size + len(dumps(question.schema))) // CHARACTERS_A_TOKEN

@@ -13,7 +13,6 @@ from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem
 from pipelines.core.tools.failure_rules import FailureRule, read_failure_rules
 from pipelines.core.worlds.ground import Answer, Ground, called
-from pipelines.core.worlds.rows.asked import asked_of
 from pipelines.core.worlds.rows.calls import Candidate
 from pipelines.core.worlds.rows.oracle import (
     SOME_CALL,
@@ -24,6 +23,7 @@ from pipelines.core.worlds.rows.oracle import (
     net_updates,
 )
 from pipelines.core.worlds.rows.prove_row import REFUSAL, is_said, prove_row, said_in
+from pipelines.core.worlds.rows.tool_in_world import tool_in_world
 from pipelines.core.worlds.rows.trials import Trial, refused_trial
 from pipelines.core.worlds.shapes import DraftRow, Outcome, ProvedRow, ReferenceCall, RejectedRow
 from pipelines.core.worlds.types.world_outline import types_in
@@ -41,11 +41,11 @@ def proved_draft(
         return draft
     here: dict[str, Any] = {"now": now, "earlier_texts": earlier_texts, "ground": ground}
     row = prove_row(ground.toolset, ground.state, draft, **here)
-    said = expected_by_model(body)
-    if isinstance(row, RejectedRow) or said is None:
+    expected = expected_by_model(body)
+    if isinstance(row, RejectedRow) or expected is None:
         return row
     # It may name only some of what changes: the oracle, which names all of it, is ours.
-    as_said = replace(draft, expected_state=said | {"allow": ["*"]}, expected_calls=None)
+    as_said = replace(draft, expected_state=expected | {"allow": ["*"]}, expected_calls=None)
     held = prove_row(ground.toolset, ground.state, as_said, **here)
     is_wrong = isinstance(held, RejectedRow) and held.reason_code in ("oracle_not_met", "invalid_oracle")
     return replace(held, draft=draft) if is_wrong else row
@@ -76,15 +76,19 @@ def read_draft(body: Any, ground: Ground, *, bucket: str, now: str) -> DraftRow 
 
 def expected_by_model(body: Any) -> JsonObject | None:
     """What it says the records will hold; None where it says nothing."""
-    said = body.get("expected_state")
-    return said if isinstance(said, dict) and said and said != UNCHANGED else None
+    expected_state = body.get("expected_state")
+    return (
+        expected_state
+        if isinstance(expected_state, dict) and expected_state and expected_state != UNCHANGED
+        else None
+    )
 
 
 def _with_oracle(bare: DraftRow, ground: Ground, now: str, *, is_refusal: bool) -> DraftRow | RejectedRow:
     calls, rules = bare.reference_calls, bare.failure_rules
     run = ground.opened(now=now, rules=rules)
-    made = [called(run, call.tool, call.arguments) for call in calls]
-    last = _trial(ground, calls[-1], made[-1]) if is_refusal else None
+    calls_made = [called(run, call.tool, call.arguments) for call in calls]
+    last = _trial(ground, calls[-1], calls_made[-1]) if is_refusal else None
     updates = net_updates(run.ledger)
     state, must = UNCHANGED, None
     if is_refusal:
@@ -100,7 +104,8 @@ def _with_oracle(bare: DraftRow, ground: Ground, now: str, *, is_refusal: bool) 
     else:
         # Where none succeeds, proving it says why not.
         must = call_oracle(
-            [*_asked_for(bare, made)] or [_answered(*one) for one in zip(calls, made, strict=True)]
+            [*_asked_for(bare, calls_made)]
+            or [_answered(*one) for one in zip(calls, calls_made, strict=True)]
         )
     return DraftRow(
         user_instruction=bare.user_instruction,
@@ -112,7 +117,7 @@ def _with_oracle(bare: DraftRow, ground: Ground, now: str, *, is_refusal: bool) 
         behavior=ground.toolset.behavior,
         bucket=bare.bucket,
         tool=calls[-1].tool,
-        outcome=_outcome(made, last, is_changed=bool(updates)),
+        outcome=_outcome(calls_made, last, is_changed=bool(updates)),
         about=tuple(dict.fromkeys(_about(calls, ground))),
         sentences=(last.sentence,) if last is not None and last.sentence is not None else (),
     )
@@ -130,9 +135,9 @@ def _again(
 
 def _trial(ground: Ground, call: ReferenceCall, answer: Answer) -> Trial | None:
     """The refused call, told apart by why: a sentence of the behaviour text, a state, nothing there."""
-    own = asked_of(ground, call.tool).target
+    own = tool_in_world(ground, call.tool).target
     given = call.arguments.get(own.name) if own is not None else None
-    kind = asked_of(ground, call.tool).own
+    kind = tool_in_world(ground, call.tool).own
     is_there = kind is None or str(given) in types_in(ground.state).get(kind.name, {})
     variant = "plain" if is_there else "unknown"
     return refused_trial(ground, Candidate(call.tool, call.arguments, None, variant), answer)
@@ -153,9 +158,9 @@ def _asked_for(draft: DraftRow, made: Sequence[Answer]) -> Iterator[Trial]:
     for at, (call, answer) in enumerate(zip(calls, made, strict=True)):
         if not answer.succeeded or answer.source == Source.INJECTED:
             continue
-        told = set(map(str, said_in(answer.response)))
+        reply_values = set(map(str, said_in(answer.response)))
         later = [leaf for one in calls[at + 1 :] for leaf in leaves(one.arguments)]
-        if not any(str(leaf) in told and not is_said(leaf, draft.user_instruction) for leaf in later):
+        if not any(str(leaf) in reply_values and not is_said(leaf, draft.user_instruction) for leaf in later):
             yield _answered(call, answer)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from pipelines.core.models.model_question import ModelQuestion
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem
-from pipelines.core.worlds.by_model.told import fenced_question
+from pipelines.core.worlds.by_model.prompt_data import fenced_question
 
 #: Changes with every change of the text below: answers are kept under it.
 VERSION = "rows/1"

@@ -12,7 +12,7 @@ from pipelines.core.ledger.ledger_schema import LedgerSchema
 from pipelines.core.models.model_question import ModelQuestion
 from pipelines.core.text.json_text import Json, JsonObject, pointer
 from pipelines.core.text.problems import MOST_SHOWN, Problem
-from pipelines.core.worlds.by_model.told import MOST_WORLD, fenced_question, shown_records
+from pipelines.core.worlds.by_model.prompt_data import MOST_WORLD, fenced_question, shown_records
 from pipelines.core.worlds.types.world_outline import types_in
 
 #: Changes with every change of a text below: answers are kept under it.
@@ -99,8 +99,8 @@ def parts_of(brief: WorldBrief) -> list[list[str]]:
 
 def expected_tokens(brief: WorldBrief, types: Sequence[str]) -> int:
     """Of an answer with the records of these types."""
-    told: Any = brief.types
-    a_record = sum(TOKENS_A_RECORD + TOKENS_A_FIELD * _width(told[name]["fields"]) for name in types)
+    brief_types: Any = brief.types
+    a_record = sum(TOKENS_A_RECORD + TOKENS_A_FIELD * _width(brief_types[name]["fields"]) for name in types)
     return brief.records * (a_record or TOKENS_A_RECORD + 10 * TOKENS_A_FIELD)
 
 
@@ -109,8 +109,8 @@ def _width(told: Any) -> int:
 
 
 def plan_question(brief: WorldBrief) -> ModelQuestion:
-    asked = "Plan the world."
-    return fenced_question(PLAN_VERSION, PLAN_INSTRUCTIONS, asked, brief.as_json(), _PLAN)
+    request = "Plan the world."
+    return fenced_question(PLAN_VERSION, PLAN_INSTRUCTIONS, request, brief.as_json(), _PLAN)
 
 
 def plan_problems(data: JsonObject, *, brief: WorldBrief) -> list[Problem]:

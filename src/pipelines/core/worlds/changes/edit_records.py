@@ -35,12 +35,12 @@ def add_records(
     # A new record has the fields that its like have.
     usual = {name for record in known.values() for name in record} | given.keys()
     usual |= {one.name for one in (wish.fields if known else own.fields)}
-    made: dict[str, JsonObject] = {}
+    added: dict[str, JsonObject] = {}
     for at, id in enumerate(new):
         record = _new_record(builder, own, (len(known) + at, id), given, wish, at)
-        made[id] = {name: value for name, value in record.items() if name in usual}
-    changed = {**ground.state, own.name: {**known, **made}}
-    return _with_back_links(changed, outline, own, made), new  # type: ignore[arg-type]
+        added[id] = {name: value for name, value in record.items() if name in usual}
+    changed = {**ground.state, own.name: {**known, **added}}
+    return _with_back_links(changed, outline, own, added), new  # type: ignore[arg-type]
 
 
 def _new_record(
@@ -54,14 +54,14 @@ def _new_record(
     plain = builder.record(outline.types[own.name], number, id, early)
     builder.add_up({own.name: {id: plain}})
     granted = wish.granted(id, plain | given, at)
-    asked = {name: value for name, value in granted.items() if name in given or value != plain.get(name)}
-    fixed = {one.name for one in wish.fields} | asked.keys()
+    requested = {name: value for name, value in granted.items() if name in given or value != plain.get(name)}
+    fixed = {one.name for one in wish.fields} | requested.keys()
     early = {name: value for name, value in granted.items() if name in fixed and name not in later}
     record = builder.record(outline.types[own.name], number, id, early)
-    builder.add_up({own.name: {id: record}} if not asked.keys() & totals else {})
+    builder.add_up({own.name: {id: record}} if not requested.keys() & totals else {})
     for one in own.fields:
-        if one.name in later & asked.keys():
-            record = with_value(own, outline, record, one, asked[one.name])
+        if one.name in later & requested.keys():
+            record = with_value(own, outline, record, one, requested[one.name])
     return _not_to_come(own, record, builder.clock.now)
 
 
@@ -125,7 +125,7 @@ def remove_records(
 ) -> tuple[JsonObject, int]:
     """Without them, and how many others went with them. What would refer to nothing stands against it."""
     state = dict(types_in(ground.state))
-    gone: dict[str, set[str]] = {own.name: set(ids)}
+    removed_ids: dict[str, set[str]] = {own.name: set(ids)}
     waiting = [own.name]
     while waiting:
         kind = waiting.pop()
@@ -136,9 +136,9 @@ def remove_records(
                 lost = {
                     id
                     for id, record in state.get(other.name, {}).items()
-                    if str(record.get(link.name)) in gone[kind]
+                    if str(record.get(link.name)) in removed_ids[kind]
                 }
-                lost -= gone.get(other.name, set())
+                lost -= removed_ids.get(other.name, set())
                 if lost and not cascade:
                     hint = f"remove those first, or say: {'remove … '}and everything that refers to them"
                     raise refused(
@@ -146,12 +146,14 @@ def remove_records(
                         hint,
                     )
                 if lost:
-                    gone.setdefault(other.name, set()).update(lost)
+                    removed_ids.setdefault(other.name, set()).update(lost)
                     waiting.append(other.name)
-    left: JsonObject = dict(ground.state)
-    for kind, removed in gone.items():
-        left[kind] = {id: record for id, record in state[kind].items() if id not in removed}
-    return _without_listed(left, ground.outline, gone), sum(map(len, gone.values())) - len(ids)
+    remaining_state: JsonObject = dict(ground.state)
+    for kind, removed in removed_ids.items():
+        remaining_state[kind] = {id: record for id, record in state[kind].items() if id not in removed}
+    return _without_listed(remaining_state, ground.outline, removed_ids), sum(
+        map(len, removed_ids.values())
+    ) - len(ids)
 
 
 def _without_listed(state: JsonObject, outline: Outline, gone: Mapping[str, set[str]]) -> JsonObject:
@@ -247,10 +249,10 @@ def spread_values(
     values: Sequence[Json] = draw.shuffled(field.values or (True, False), "spread")[: len(ids)]
     records = dict(types_in(ground.state)[own.name])
     share, more = divmod(len(ids), len(values)) if values else (0, 0)
-    wanted = {repr(value): [value] * (share + (at < more)) for at, value in enumerate(values)}
-    loose = [id for id in ids if not _taken(wanted.get(repr(records[id].get(field.name))))]
-    left = [value for rest in wanted.values() for value in rest]
-    for id, value in zip(draw.shuffled(loose, "values"), left, strict=True):
+    values_by_key = {repr(value): [value] * (share + (at < more)) for at, value in enumerate(values)}
+    loose = [id for id in ids if not _taken(values_by_key.get(repr(records[id].get(field.name))))]
+    remaining = [value for rest in values_by_key.values() for value in rest]
+    for id, value in zip(draw.shuffled(loose, "values"), remaining, strict=True):
         records[id] = _with(ground.outline, own, records[id], field, value, now)
     return {**ground.state, own.name: records}  # type: ignore[dict-item]
 

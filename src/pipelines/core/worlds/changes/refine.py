@@ -27,7 +27,7 @@ from pipelines.core.worlds.changes.edit_records import (
     spread_times,
     spread_values,
 )
-from pipelines.core.worlds.changes.sentences import Change, Language, NotRead, Said
+from pipelines.core.worlds.changes.sentences import Change, Language, NotRead, WrittenValue
 from pipelines.core.worlds.changes.wishes import Wish, a_, refused, value_said
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Ground
@@ -52,28 +52,30 @@ def refine(
     """The world as it is then, or NotUnderstood with every part of the prompt that cannot be followed."""
     if len(prompt) > LONGEST_PROMPT:
         raise refused(f"the prompt has {len(prompt):,} characters; at most {LONGEST_PROMPT:,} are read")
-    asked = sentences(prompt)
-    if not asked:
+    clauses = sentences(prompt)
+    if not clauses:
         raise refused("the prompt is empty", _FORMS)
-    if len(asked) > MOST_SENTENCES:
-        raise refused(f"the prompt has {len(asked)} sentences; at most {MOST_SENTENCES} are followed at once")
+    if len(clauses) > MOST_SENTENCES:
+        raise refused(
+            f"the prompt has {len(clauses)} sentences; at most {MOST_SENTENCES} are followed at once"
+        )
     problems: list[Problem] = []
-    told: list[str] = []
+    notes: list[str] = []
     current = state
-    for number, sentence in enumerate(asked):
+    for number, sentence in enumerate(clauses):
         try:
             draw = Draw(f"{rng_seed}/{number}/{sentence}")
             current, did = _followed(Ground(toolset, current), sentence, draw, now)
-            told.append(did)
+            notes.append(did)
         except NotUnderstood as why:
-            problems += [_in(sentence, problem, len(asked)) for problem in why.problems]
+            problems += [_in(sentence, problem, len(clauses)) for problem in why.problems]
     if problems:
         raise NotUnderstood(problems)
     if toolset.ledger_schema is not None and (found := state_problems(toolset.ledger_schema, current, "")):
         raise NotUnderstood(
             [Problem(path="/prompt", message=f"the ledger schema does not allow it: {found[0].said()}")]
         )
-    return Refined(state=current, changes_text=" ".join(told))
+    return Refined(state=current, changes_text=" ".join(notes))
 
 
 def sentences(prompt: str) -> list[str]:
@@ -100,11 +102,11 @@ def _followed(ground: Ground, sentence: str, draw: Draw, now: str) -> "Followed"
         change = language.read(sentence)
     except NotRead as why:
         raise refused(f"not understood: {why}", _FORMS) from None
-    return _VERBS[change.verb](_Asked(ground, language, change, draw, now))
+    return _VERBS[change.verb](_Refinement(ground, language, change, draw, now))
 
 
 @dataclass(frozen=True)  # no slots: what is derived is kept on the record
-class _Asked:
+class _Refinement:
     ground: Ground
     language: Language
     change: Change
@@ -132,17 +134,19 @@ class _Asked:
     def so_many(self, ids: Sequence[str]) -> int:
         """How many of those are asked for."""
         share, count = self.change.share, self.change.count
-        wanted = round(len(ids) * share) if share is not None else count if count is not None else len(ids)
-        if wanted > len(ids) or not ids:
-            fewer = f", fewer than {wanted:g}" if ids else ""
+        count_wanted = (
+            round(len(ids) * share) if share is not None else count if count is not None else len(ids)
+        )
+        if count_wanted > len(ids) or not ids:
+            fewer = f", fewer than {count_wanted:g}" if ids else ""
             raise refused(f"there are only {len(ids)} such {self.own.many}{fewer}")
-        return int(wanted)
+        return int(count_wanted)
 
     def given(self) -> JsonObject:
         """Fields and the values that the sentence says for them."""
         found: JsonObject = {}
-        for name, said in self.change.given:
-            value = self.value(self.field(name), said)
+        for name, field_value in self.change.given:
+            value = self.value(self.field(name), field_value)
             if found.setdefault(name, value) != value:
                 raise refused(f"{name} of {a_(self.own)} cannot be both “{found[name]}” and “{value}”")
         return found
@@ -154,7 +158,7 @@ class _Asked:
             raise refused(f"{a_(self.own)} has no {name}", f"it has {known}")
         return found
 
-    def value(self, one: FieldOutline, said: Said) -> Json:
+    def value(self, one: FieldOutline, said: WrittenValue) -> Json:
         return value_said(self.own, one, said, types_in(self.ground.state), self.now)
 
 
@@ -165,7 +169,7 @@ def _some(ids: Sequence[str]) -> str:
     return ", ".join(ids[:5]) + (" and others" if len(ids) > 5 else "")
 
 
-def _add(asked: _Asked) -> Followed:
+def _add(asked: _Refinement) -> Followed:
     own, count = asked.own, 1 if asked.change.count is None else asked.change.count
     if not 1 <= count <= MOST_ADDED or count != int(count) or asked.change.ids:
         raise refused(f"how many {own.many} to add is not clear", f"a whole number from 1 to {MOST_ADDED:,}")
@@ -177,21 +181,21 @@ def _add(asked: _Asked) -> Followed:
     return state, f"Added {own.counted(len(ids))}: {_some(ids)}."
 
 
-def _remove(asked: _Asked) -> Followed:
-    own, gone = asked.own, asked.meant()
-    if not gone:
+def _remove(asked: _Refinement) -> Followed:
+    own, removed = asked.own, asked.meant()
+    if not removed:
         raise refused(f"no {own.noun} of this world is meant")
     if asked.change.count is not None or asked.change.share is not None:
         # Those first that nothing refers to: they can go without anything else.
         used = referred_to(asked.ground, own)
-        order = sorted(asked.draw.shuffled(gone, "removed"), key=lambda id: id in used)
-        gone = order[: asked.so_many(gone)]
-    state, others = remove_records(asked.ground, own, gone, cascade=asked.change.cascade)
-    beside = f", and {others} that referred to them" if others else ""
-    return state, f"Removed {own.counted(len(gone))}{beside}: {_some(gone)}."
+        order = sorted(asked.draw.shuffled(removed, "removed"), key=lambda id: id in used)
+        removed = order[: asked.so_many(removed)]
+    state, others = remove_records(asked.ground, own, removed, cascade=asked.change.cascade)
+    referring = f", and {others} that referred to them" if others else ""
+    return state, f"Removed {own.counted(len(removed))}{referring}: {_some(removed)}."
 
 
-def _make(asked: _Asked) -> Followed:
+def _make(asked: _Refinement) -> Followed:
     """`half of the orders cancelled`, `3 customers gold`, `20% of the tickets have priority 5`."""
     own, given, pool = asked.own, asked.given(), asked.meant()
     wish = asked.wish(asked.change.become or m.TRUE)
@@ -205,25 +209,27 @@ def _make(asked: _Asked) -> Followed:
     changed: dict[str, Mapping[str, Json]] = {}
     for at, id in enumerate(ids):
         record = asked.records[id] | given
-        wanted = wish.granted(id, record, at)
-        changed[id] = {name: value for name, value in wanted.items() if asked.records[id].get(name) != value}
+        values_wanted = wish.granted(id, record, at)
+        changed[id] = {
+            name: value for name, value in values_wanted.items() if asked.records[id].get(name) != value
+        }
     state = set_values(asked.ground, own, changed, asked.now)
-    told = " and ".join(dict.fromkeys(name for values in changed.values() for name in values))
-    return state, f"Changed {told} of {own.counted(len(ids))}: {_some(ids)}."
+    names = " and ".join(dict.fromkeys(name for values in changed.values() for name in values))
+    return state, f"Changed {names} of {own.counted(len(ids))}: {_some(ids)}."
 
 
-def _set(asked: _Asked) -> Followed:
+def _set(asked: _Refinement) -> Followed:
     """`status of order O-1 to shipped`, `the tier of all customers to gold`; `clear notes of 2 tickets`."""
-    own, meant, field = asked.own, asked.meant(), asked.change.field
-    given = asked.given() or {field or "": asked.value(asked.field(field or ""), Said("nothing"))}
-    ids = asked.draw.shuffled(meant, "set")[: asked.so_many(meant)]
+    own, meaning, field = asked.own, asked.meant(), asked.change.field
+    given = asked.given() or {field or "": asked.value(asked.field(field or ""), WrittenValue("nothing"))}
+    ids = asked.draw.shuffled(meaning, "set")[: asked.so_many(meaning)]
     [(name, value)] = given.items()
     state = set_values(asked.ground, own, dict.fromkeys(ids, given), asked.now)
-    shown = value if value is not None else "nothing"
-    return state, f"Set {name} of {own.counted(len(ids))} to {shown}."
+    value_text = value if value is not None else "nothing"
+    return state, f"Set {name} of {own.counted(len(ids))} to {value_text}."
 
 
-def _spread(asked: _Asked) -> Followed:
+def _spread(asked: _Refinement) -> Followed:
     own, ids, ground = asked.own, asked.meant(), asked.ground
     label, over = asked.change.over or ("", "")
     one = asked.field(asked.change.field) if asked.change.field is not None else None
@@ -241,13 +247,13 @@ def _spread(asked: _Asked) -> Followed:
         state = spread_owners(ground, own, ids, link, asked.draw)
         count = len(types_in(ground.state).get(target.name, {}))
         return state, f"Spread {what} over {target.counted(count)}."
-    meant = one or (asked.field(str(over)) if label == "over_field" else None)
-    if meant is None or not (meant.values or meant.kind == "boolean"):
+    meaning = one or (asked.field(str(over)) if label == "over_field" else None)
+    if meaning is None or not (meaning.values or meaning.kind == "boolean"):
         raise refused(
             f"nothing says over which values of {a_(own)}", "say: spread status of … over all values"
         )
-    state = spread_values(ground, own, ids, meant, asked.draw, asked.now)
-    return state, f"Spread {meant.name} of {what} over its values."
+    state = spread_values(ground, own, ids, meaning, asked.draw, asked.now)
+    return state, f"Spread {meaning.name} of {what} over its values."
 
 
 def _moment_field(own: TypeOutline, one: FieldOutline | None) -> FieldOutline:
@@ -260,7 +266,7 @@ def _moment_field(own: TypeOutline, one: FieldOutline | None) -> FieldOutline:
     return first[0]
 
 
-_VERBS: Mapping[str, Callable[[_Asked], Followed]] = {
+_VERBS: Mapping[str, Callable[[_Refinement], Followed]] = {
     "adds": _add,
     "removes": _remove,
     "makes": _make,

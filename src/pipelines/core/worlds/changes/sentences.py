@@ -62,7 +62,7 @@ Over: Any? type=<type> -> over_type | (all | the | its)? (values | options) -> o
 """)
 
 
-class Said(NamedTuple):
+class WrittenValue(NamedTuple):
     """A value as it stands in the sentence."""
 
     text: str
@@ -81,7 +81,7 @@ class Change:
     count: int | float | None = None
     share: float | None = None
     become: Expr | None = None
-    given: tuple[tuple[str, Said], ...] = ()  # fields and what they get
+    given: tuple[tuple[str, WrittenValue], ...] = ()  # fields and what they get
     field: str | None = None  # that is cleared or spread
     over: tuple[str, str | float] | None = None  # its label, with the type, the field or the days
     cascade: bool = False
@@ -269,13 +269,13 @@ class _Resolving(NamedTuple):
             raise CannotResolve(f"a {kind.links[links[0]]} is {role.text} or not", role)
         return m.is_given(m.path(kind.name, *links[0]))
 
-    def _said(self, part: Part, scope: Scope) -> Said:
+    def _said(self, part: Part, scope: Scope) -> WrittenValue:
         first, last = self.found[part.node.start], self.found[part.node.end - 1]
         is_quoted = first.kind == "text" or first.low == "\0text"
         span = part.span(scope) if part.span else None
         days = span.count * _DAYS[span.unit] if span is not None else None
         text = first.text if is_quoted else self.sentence[first.start : last.end]
-        return Said(text, is_quoted, days)
+        return WrittenValue(text, is_quoted, days)
 
 
 def _name(scope: Scope, field: Any) -> str:

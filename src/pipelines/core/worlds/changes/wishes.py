@@ -16,7 +16,7 @@ from pipelines.core.simulation.library.dates import moment_of
 from pipelines.core.simulation.rules.vocabulary import Vocabulary
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem
-from pipelines.core.worlds.changes.sentences import Said
+from pipelines.core.worlds.changes.sentences import WrittenValue
 from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline
 from pipelines.core.worlds.records.rule_cases import tester_of
@@ -115,7 +115,11 @@ def a_(own: TypeOutline) -> str:
 
 
 def value_said(
-    own: TypeOutline, one: FieldOutline, said: Said, records: Mapping[str, Mapping[str, JsonObject]], now: str
+    own: TypeOutline,
+    one: FieldOutline,
+    said: WrittenValue,
+    records: Mapping[str, Mapping[str, JsonObject]],
+    now: str,
 ) -> Json:
     """The value, or a problem that says what it may be."""
     if one.name == own.id_field:
@@ -130,9 +134,9 @@ def value_said(
         allowed = ", ".join(map(str, one.values[:12]))
         raise refused(f"{one.name} of {a_(own)} cannot be “{said.text}”", f"it may be {allowed}")
     value = known if known is not None else _typed(one, said, now)
-    wanted = _TYPES.get(one.kind, one.kind)
-    if not is_of_type(value, wanted):
-        raise refused(f"{one.name} of {a_(own)} must be of type {wanted}, not “{said.text}”")
+    kind = _TYPES.get(one.kind, one.kind)
+    if not is_of_type(value, kind):
+        raise refused(f"{one.name} of {a_(own)} must be of type {kind}, not “{said.text}”")
     return value
 
 
@@ -152,7 +156,7 @@ def _known_id(kind: str, id: str, records: Mapping[str, Mapping[str, JsonObject]
     return id
 
 
-def _typed(one: FieldOutline, said: Said, now: str) -> Json:
+def _typed(one: FieldOutline, said: WrittenValue, now: str) -> Json:
     if one.is_moment:
         return write_moment(one, _moment(one, said, now))
     if one.kind == "boolean":
@@ -166,7 +170,7 @@ def _typed(one: FieldOutline, said: Said, now: str) -> Json:
     return said.text
 
 
-def _moment(one: FieldOutline, said: Said, now: str) -> datetime:
+def _moment(one: FieldOutline, said: WrittenValue, now: str) -> datetime:
     if said.days_ago is not None:
         return datetime.fromisoformat(now).replace(tzinfo=None) - timedelta(days=said.days_ago)
     found = moment_of(said.text)

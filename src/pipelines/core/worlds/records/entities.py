@@ -37,15 +37,15 @@ class Builder:
 
     def state(self) -> JsonObject:
         """Every record of every type, in the outline's order."""
-        made: dict[str, dict[str, JsonObject]] = {}
+        records: dict[str, dict[str, JsonObject]] = {}
         for name in _in_order(self.outline.types):
             own = self.outline.types[name]
-            made[name] = self._made[name] = {
+            records[name] = self._made[name] = {
                 id: self.record(own, number, id) for number, id in enumerate(self.ids[name])
             }
-        self.fill_back(made)
-        self.add_up(made)
-        return {name: made[name] for name in self.outline.types}  # type: ignore[misc]  # dicts are invariant
+        self.fill_back(records)
+        self.add_up(records)
+        return {name: records[name] for name in self.outline.types}  # type: ignore[misc]  # dicts are invariant
 
     def record(
         self, own: TypeOutline, number: int, id: str, given: Mapping[str, Json] | None = None
@@ -108,13 +108,13 @@ class Builder:
     def _in_role(self, one: FieldOutline, ids: Sequence[str]) -> Sequence[str]:
         """`seller_id`: of the users those whose role is seller, where a field of theirs says so."""
         target = self.outline.types[one.refers_to or ""]
-        made = self._made.get(target.name, {})
+        records = self._made.get(target.name, {})
         role = next((each for each in target.fields if one.role in each.values), None)
-        return [id for id in ids if role and made.get(id, {}).get(role.name) == one.role] or ids
+        return [id for id in ids if role and records.get(id, {}).get(role.name) == one.role] or ids
 
     def _some(self, ids: Sequence[str], here: str) -> list[Json]:
-        wanted = min(len(ids), 1 + self._draw.below(3, here))
-        return list(self._draw.shuffled(ids[:50], here)[:wanted])
+        count = min(len(ids), 1 + self._draw.below(3, here))
+        return list(self._draw.shuffled(ids[:50], here)[:count])
 
     def _is_back(self, one: FieldOutline, own: TypeOutline) -> bool:
         other = self.outline.types.get(one.refers_to or "")
@@ -256,9 +256,9 @@ class Builder:
     def add_up(self, made: Mapping[str, dict[str, JsonObject]]) -> None:
         for name, records in made.items():
             for rule in sums_of(self.outline.types[name], self.outline.types):
-                beside = _by_link(made, rule.lines, rule.link) if rule.link is not None else None
+                linked = _by_link(made, rule.lines, rule.link) if rule.link is not None else None
                 for id, record in records.items():
-                    lines = beside.get(id, []) if beside is not None else lines_of(rule, id, record, {})
+                    lines = linked.get(id, []) if linked is not None else lines_of(rule, id, record, {})
                     total = rule.of(record, lines)
                     if total is not None and lines:
                         field = self.outline.types[name].field(rule.total)

@@ -34,17 +34,17 @@ def with_both_sides(toolset: Toolset, outline: Outline, state: JsonObject, *, no
         return Sided(state, ())
     book = Ground(toolset, state).simulator.rule_book
     notes: list[str] = []
-    taken: set[tuple[str, str]] = set()
+    used_pairs: set[tuple[str, str]] = set()
     for rule in book.rules:
         test = tester(rule, book.vocabulary, now)
         if test is None or test.kind not in outline.types:
             continue
-        state = _placed(Border(rule, test, outline, World.from_initial_state(state)), state, taken)
+        state = _placed(Border(rule, test, outline, World.from_initial_state(state)), state, used_pairs)
         found = cases_of(rule, book.vocabulary, World.from_initial_state(state), now)
         if found is not None and found.missing is not None:
             notes.append(f"No {test.kind} could be made that this rule {found.missing}: {rule.sentence}")
-    left = Ground(toolset, state).simulator.not_understood
-    unread = (f"Not understood, so no record was made for it: {each}" for each in left)
+    not_read = Ground(toolset, state).simulator.not_understood
+    unread = (f"Not understood, so no record was made for it: {each}" for each in not_read)
     return Sided(state, tuple(dict.fromkeys((*unread, *notes))))
 
 

@@ -42,13 +42,12 @@ def unused_enum_value(ground: Ground, now: str) -> Iterator[Advisory]:
             unused = [value for value in one.values if value is not None and value not in used]
             if not unused:
                 continue
-            shown = ", ".join(map(str, unused[:8])) + (" and others" if len(unused) > 8 else "")
+            values = ", ".join(map(str, unused[:8])) + (" and others" if len(unused) > 8 else "")
             sentences = (f"add 1 {own.noun} with {one.name} {_quoted(value)}" for value in unused)
             spread = f"spread {one.name} of the {own.many} over all values"
             fix = "; ".join(sentences) if len(unused) <= 3 else spread
-            says = (
-                f"No {own.noun} has {one.name} {shown}: {len(unused)} of {len(one.values)} values are unused."
-            )
+            count = f"{len(unused)} of {len(one.values)}"
+            says = f"No {own.noun} has {one.name} {values}: {count} values are unused."
             yield Advisory(name="unused_enum_value", message=says, places=(pointer([own.name]),), fix=fix)
 
 

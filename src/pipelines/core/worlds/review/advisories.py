@@ -23,7 +23,7 @@ from pipelines.core.worlds.review.advise_records import (
     total_mismatch,
     unused_enum_value,
 )
-from pipelines.core.worlds.rows.asked import NOTHING_HELD, asked_of
+from pipelines.core.worlds.rows.tool_in_world import NO_LIMITS, tool_in_world
 from pipelines.core.worlds.rows.trials import Trial, trials, tried, untried
 from pipelines.core.worlds.shapes import Advisory, Toolset
 from pipelines.core.worlds.types.world_outline import types_in
@@ -82,18 +82,18 @@ def _tried_tools(ground: Ground, now: str) -> Mapping[str, list[Trial]]:
     if known is None:
         skipped = untried(ground)
         names = [tool.name for tool in ground.toolset.tools if tool.name not in skipped]
-        known = {name: list(trials(ground, name, Draw(0), now, NOTHING_HELD)) for name in names}
+        known = {name: list(trials(ground, name, Draw(0), now, NO_LIMITS)) for name in names}
         ground.world.derived[key] = known
     return known
 
 
 def tool_cannot_succeed(ground: Ground, now: str) -> Iterator[Advisory]:
     for name, found in _tried_tools(ground, now).items():
-        own = asked_of(ground, name).own
+        own = tool_in_world(ground, name).own
         if own is None or any(one.went_through for one in found):
             continue
         records = types_in(ground.state).get(own.name, {})
-        target = asked_of(ground, name).target
+        target = tool_in_world(ground, name).target
         if not records and target is not None and own.name in _kinds_in(_body(ground, name)):
             says = f"{name} cannot succeed: there is no {own.noun}."
             more = f"add 3 {own.many}"
@@ -108,9 +108,9 @@ def tool_cannot_succeed(ground: Ground, now: str) -> Iterator[Advisory]:
 def tool_cannot_fail(ground: Ground, now: str) -> Iterator[Advisory]:
     """Only of tools that have a condition on records: what may never be refused cannot fail anywhere."""
     for name, found in _tried_tools(ground, now).items():
-        asked = asked_of(ground, name)
-        own = asked.own
-        if own is None or asked.target is None or not _has_condition(_body(ground, name)):
+        request = tool_in_world(ground, name)
+        own = request.own
+        if own is None or request.target is None or not _has_condition(_body(ground, name)):
             continue
         if not found or any(one.outcome in ("refused", "forbidden") for one in found):
             continue
@@ -173,8 +173,8 @@ def _case(ground: Ground, rule: Rule, own: TypeOutline, now: str, *, wanted: boo
     for field in border.fields:
         for value, outcome in border.values(field, next(iter(records))):
             if value is not None and outcome is wanted:
-                told = f'"{value}"' if isinstance(value, str) else str(value).lower()
-                return f"add 1 {own.noun} with {field.name} {told}"
+                value_text = f'"{value}"' if isinstance(value, str) else str(value).lower()
+                return f"add 1 {own.noun} with {field.name} {value_text}"
     return None
 
 

@@ -17,7 +17,7 @@ from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline, field_from_schema, type_meant
 from pipelines.core.worlds.records.rule_cases import need_of
-from pipelines.core.worlds.rows.asked import NOTHING_HELD, Asked, Held, asked_of
+from pipelines.core.worlds.rows.tool_in_world import NO_LIMITS, CallLimits, ToolInWorld, tool_in_world
 from pipelines.core.worlds.types.world_outline import types_in
 from pipelines.core.worlds.values.ids import next_ids
 from pipelines.core.worlds.values.measures import near
@@ -40,13 +40,13 @@ class Candidate(NamedTuple):
 
 
 def candidates(
-    ground: Ground, tool: str, draw: Draw, now: str, held: Held = NOTHING_HELD
+    ground: Ground, tool: str, draw: Draw, now: str, held: CallLimits = NO_LIMITS
 ) -> Iterator[Candidate]:
     """As it would be asked; then with an id that nothing has, somebody else's ids, and other amounts."""
-    asked = asked_of(ground, tool)
-    writer = _Writer(ground, asked, draw, now, held)
-    own = asked.own.name if asked.own is not None else None
-    targets = _targets(ground, asked, draw, held)
+    request = tool_in_world(ground, tool)
+    writer = _Writer(ground, request, draw, now, held)
+    own = request.own.name if request.own is not None else None
+    targets = _targets(ground, request, draw, held)
     for number, id in enumerate(targets):
         arguments = writer.arguments(id, number)
         if arguments is None:
@@ -56,25 +56,25 @@ def candidates(
         for variant, other in writer.variants(arguments, id, number):
             yield Candidate(tool, other, about, variant)
     # A record that nobody has is in no state that a theme could name.
-    if asked.target is not None and asked.own is not None and own is not None and own not in held.records:
+    if request.target is not None and request.own is not None and own is not None and own not in held.records:
         for number, id in enumerate(targets[:2]):
-            unknown = _unknown_id(ground, asked.own, number, draw)
+            unknown = _unknown_id(ground, request.own, number, draw)
             arguments = writer.arguments(id, number)
             if arguments is not None and unknown is not None:
-                told = writer.as_argument(asked.target, unknown)
-                yield Candidate(tool, {**arguments, asked.target.name: told}, (own, unknown), "unknown")
+                argument = writer.as_argument(request.target, unknown)
+                yield Candidate(tool, {**arguments, request.target.name: argument}, (own, unknown), "unknown")
 
 
 def further(
-    ground: Ground, tool: str, draw: Draw, now: str, held: Held = NOTHING_HELD
+    ground: Ground, tool: str, draw: Draw, now: str, held: CallLimits = NO_LIMITS
 ) -> Iterator[Candidate]:
     """The same things with other records beside them: a berth that is free may be one of many."""
-    asked = asked_of(ground, tool)
-    if not any(one != asked.target and asked.id_type(one) is not None for one in asked.fact.arguments):
+    request = tool_in_world(ground, tool)
+    if not any(one != request.target and request.id_type(one) is not None for one in request.fact.arguments):
         return
-    writer = _Writer(ground, asked, draw, now, held)
-    targets = _targets(ground, asked, draw, held)
-    own = asked.own.name if asked.own is not None else None
+    writer = _Writer(ground, request, draw, now, held)
+    targets = _targets(ground, request, draw, held)
+    own = request.own.name if request.own is not None else None
     for number in range(len(targets), len(targets) + MOST_SEARCHED if targets else 0):
         id = targets[number % len(targets)]
         arguments = writer.arguments(id, number)
@@ -82,7 +82,7 @@ def further(
             yield Candidate(tool, arguments, (own, id) if own is not None and id is not None else None)
 
 
-def _targets(ground: Ground, asked: Asked, draw: Draw, held: Held) -> list[str | None]:
+def _targets(ground: Ground, asked: ToolInWorld, draw: Draw, held: CallLimits) -> list[str | None]:
     """The things to ask about, in an order in which every state comes early."""
     own = asked.own
     records = types_in(ground.state).get(own.name, {}) if own is not None else {}
@@ -113,7 +113,7 @@ def _unknown_id(ground: Ground, own: TypeOutline, number: int, draw: Draw) -> st
 class _Writer:
     """Values for the arguments of one tool."""
 
-    def __init__(self, ground: Ground, asked: Asked, draw: Draw, now: str, held: Held) -> None:
+    def __init__(self, ground: Ground, asked: ToolInWorld, draw: Draw, now: str, held: CallLimits) -> None:
         self._asked = asked
         self._held = held
         self._draw = draw
@@ -167,10 +167,10 @@ class _Writer:
     def _value(
         self, one: Argument, id: str | None, record: JsonObject, number: int, so_far: JsonObject
     ) -> Json:
-        asked = self._asked
-        place = f"{asked.fact.tool.name}/{number}/{one.name}"
-        kind = asked.id_type(one)
-        if one == asked.target and id is not None:
+        request = self._asked
+        place = f"{request.fact.tool.name}/{number}/{one.name}"
+        kind = request.id_type(one)
+        if one == request.target and id is not None:
             return self.as_argument(one, id)
         if self._held.arguments.get(one.name) is not None:
             return self._held.arguments[one.name]
@@ -178,8 +178,8 @@ class _Writer:
             return self._option(one, record, number)
         if kind is not None and one.is_scalar:
             return self._id(one, kind, record, so_far, place)
-        if one in asked.keys:
-            field = asked.field(one)
+        if one in request.keys:
+            field = request.field(one)
             return record.get(field.name) if field is not None else None
         if one.kind == "list":
             return self._list(one, record, place)
@@ -237,13 +237,13 @@ class _Writer:
             ] or None
         if first is not None and not isinstance(first, dict):
             return [first]
-        made = self._nested(field_from_schema(one.name, one.schema), place)
-        return made or None
+        values = self._nested(field_from_schema(one.name, one.schema), place)
+        return values or None
 
     def _object(self, one: Argument, record: JsonObject, place: str) -> Json:
-        shown = field_from_schema(one.name, one.schema)
-        if shown.parts:
-            return self._nested(shown, place)
+        property_field = field_from_schema(one.name, one.schema)
+        if property_field.parts:
+            return self._nested(property_field, place)
         own = self._asked.own
         if own is None or one.words[-1] not in ("updates", "changes", "fields", "patch", "values"):
             return None

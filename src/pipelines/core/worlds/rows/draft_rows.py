@@ -11,9 +11,9 @@ from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.tools.failure_rules import AfterNCalls, AfterStateChange, FailureRule, ForcedReply
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Ground, ground_of
-from pipelines.core.worlds.rows.asked import Asked, Held, asked_of
 from pipelines.core.worlds.rows.oracle import SOME_CALL, UNCHANGED, call_oracle, state_oracle
 from pipelines.core.worlds.rows.themes import Steering, steering
+from pipelines.core.worlds.rows.tool_in_world import CallLimits, ToolInWorld, tool_in_world
 from pipelines.core.worlds.rows.trials import Found, Trial, found_by, trials, untried
 from pipelines.core.worlds.rows.wording import PLACES, Request, Writer
 from pipelines.core.worlds.shapes import Bucket, DraftRow, Outcome, ReferenceCall, Toolset
@@ -69,37 +69,49 @@ class _Plan(NamedTuple):
 def _planned(ground: Ground, bucket: Bucket, rng_seed: int, now: str, axes: Collection[str]) -> _Plan:
     skipped = untried(ground)
     usable = [tool.name for tool in ground.toolset.tools if tool.name not in skipped]
-    meant = steering(ground, bucket, usable)
-    outcomes, told = _within_axes(meant.outcomes, axes)
-    about = {name: why for name, why in skipped.items() if not meant.is_themed or name in meant.fits}
-    notes = [*meant.notes, *(f"No rows are made about {name}: {why}" for name, why in about.items()), *told]
-    wanted = {*outcomes, *(("changed", "answered") if "recovered" in outcomes else ())}
-    found = [one for tool in meant.tools for one in _trials(ground, rng_seed, now, tool, meant.held(tool))]
-    chosen = [one for one in found if one.outcome in wanted]
-    tools = ", ".join(meant.tools[:5]) if meant.is_themed else "any tool of this agent"
-    if not found and (meant.tools or not meant.is_themed):
+    steering_axes = steering(ground, bucket, usable)
+    outcomes, axis_notes = _within_axes(steering_axes.outcomes, axes)
+    about = {
+        name: why
+        for name, why in skipped.items()
+        if not steering_axes.is_themed or name in steering_axes.fits
+    }
+    notes = [
+        *steering_axes.notes,
+        *(f"No rows are made about {name}: {why}" for name, why in about.items()),
+        *axis_notes,
+    ]
+    outcomes_wanted = {*outcomes, *(("changed", "answered") if "recovered" in outcomes else ())}
+    found = [
+        one
+        for tool in steering_axes.tools
+        for one in _trials(ground, rng_seed, now, tool, steering_axes.held(tool))
+    ]
+    chosen = [one for one in found if one.outcome in outcomes_wanted]
+    tools = ", ".join(steering_axes.tools[:5]) if steering_axes.is_themed else "any tool of this agent"
+    if not found and (steering_axes.tools or not steering_axes.is_themed):
         notes.append(
             f"No row can be made: no call of {tools} on this world has an answer that could be proved."
         )
-    elif not chosen and meant.tools:
+    elif not chosen and steering_axes.tools:
         ends = " or ".join(outcomes) or "anything that may be asked"
         notes.append(f"No call of {tools} on this world ends in {ends} and fits the theme.")
-    return _Plan(chosen, replace(meant, outcomes=outcomes), tuple(dict.fromkeys(notes)))
+    return _Plan(chosen, replace(steering_axes, outcomes=outcomes), tuple(dict.fromkeys(notes)))
 
 
 def _within_axes(outcomes: Sequence[Outcome], axes: Collection[str]) -> tuple[tuple[Outcome, ...], list[str]]:
     """Without an axis there is nothing that rows of some outcomes could say what they expect with."""
-    left, notes = list(outcomes), []
-    if "failure_rules" not in axes and "recovered" in left:
-        left.remove("recovered")
+    allowed, notes = list(outcomes), []
+    if "failure_rules" not in axes and "recovered" in allowed:
+        allowed.remove("recovered")
         notes.append("The axis failure_rules is off: no row has a backend that fails.")
-    if "expected_outcome" not in axes and any(one in left for one in _REFUSALS):
-        left = [one for one in left if one not in _REFUSALS]
+    if "expected_outcome" not in axes and any(one in allowed for one in _REFUSALS):
+        allowed = [one for one in allowed if one not in _REFUSALS]
         notes.append("The axis expected_outcome is off: no row has to be refused.")
-    return tuple(left), notes
+    return tuple(allowed), notes
 
 
-def _trials(ground: Ground, rng_seed: int, now: str, tool: str, held: Held) -> list[Trial]:
+def _trials(ground: Ground, rng_seed: int, now: str, tool: str, held: CallLimits) -> list[Trial]:
     """Tried once for all buckets of a session that hold calls of the tool to the same."""
     key = (
         "worlds.trials",
@@ -166,10 +178,10 @@ class _Author:
 
     def _single(self, trial: Trial) -> Iterator[DraftRow]:
         outcomes = self._plan.meant.outcomes
-        place, asked = self._place(trial), self._request(trial)
-        text = asked.opened(self._draw, place, alone=True)
-        wanted = self._wanted(trial)
-        if asked.is_question and wanted and not wanted & {*map(singular, tokens(asked.text))}:
+        place, request = self._place(trial), self._request(trial)
+        text = request.opened(self._draw, place, alone=True)
+        wanted_here = self._wanted(trial)
+        if request.is_question and wanted_here and not wanted_here & {*map(singular, tokens(request.text))}:
             return  # a question about something else than the theme
         is_able = "recovered" in outcomes and trial.outcome in ("changed", "answered")
         self._able += is_able
@@ -255,15 +267,22 @@ class _Author:
 
     def _wanted(self, trial: Trial) -> frozenset[str]:
         """Words that a question has to have; where a thing is that has no place is how it stands."""
-        wanted, own = self._plan.meant.wanted(trial.tool), asked_of(self._ground, trial.tool).own
+        outcomes_wanted, own = (
+            self._plan.meant.wanted(trial.tool),
+            tool_in_world(self._ground, trial.tool).own,
+        )
         has_place = any(PLACES & {*one.words} for one in (own.fields if own is not None else ()))
-        return wanted | {"status"} if "where" in wanted and not has_place else wanted
+        return (
+            outcomes_wanted | {"status"} if "where" in outcomes_wanted and not has_place else outcomes_wanted
+        )
 
     def _request(self, trial: Trial, who: str | None = None) -> Request:
-        asked, place = asked_of(self._ground, trial.tool), self._place(trial)
-        shown = _shown(trial.answer.response, asked)
-        wanted = self._wanted(trial)
-        return Writer(asked, trial.candidate, self._draw, place, shown, wanted, who).request
+        tool_request, place = tool_in_world(self._ground, trial.tool), self._place(trial)
+        fields_shown = _shown(trial.answer.response, tool_request)
+        outcomes_wanted = self._wanted(trial)
+        return Writer(
+            tool_request, trial.candidate, self._draw, place, fields_shown, outcomes_wanted, who
+        ).request
 
     def _both(self, first: Trial, second: Trial) -> str:
         place = self._place(first)
@@ -284,7 +303,7 @@ class _Author:
                 yield from self._rows(named, [trial], calls=[who.call, _call(trial)])
 
 
-def _shown(reply: Json, asked: Asked) -> JsonObject:
+def _shown(reply: Json, asked: ToolInWorld) -> JsonObject:
     """The record that a lookup answers; the one field of which its name speaks, where it answers a value."""
     own = asked.own
     if isinstance(reply, dict):

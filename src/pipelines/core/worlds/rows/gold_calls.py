@@ -91,16 +91,16 @@ def oracle_of_calls(
     )
     ground = ground_of(toolset, seed.initial_state)
     now = seed.now or DEFAULT_NOW
-    made = _replayed(ground, calls, now, _name_of(seed))
-    failures = tuple(_failures(calls, made))
+    replay = _replayed(ground, calls, now, _name_of(seed))
+    failures = tuple(_failures(calls, replay))
     if failures:
         return GoldOracle(failures=failures)
     later = (datetime.fromisoformat(now) + LATER).isoformat()
     again = _replayed(ground, calls, later, "another run")
     evidence = RunEvidence.from_seed(
-        seed, tools=toolset.tools, world=ground.world, trace=tuple(one.row for one in made), now=now
+        seed, tools=toolset.tools, world=ground.world, trace=tuple(one.row for one in replay), now=now
     )
-    return _derived(evidence, _differing(made, again))
+    return _derived(evidence, _differing(replay, again))
 
 
 def _derived(evidence: RunEvidence, differing: frozenset[str]) -> GoldOracle:
@@ -135,9 +135,9 @@ def _failures(calls: Sequence[GoldCall], made: Sequence[Answer]) -> Iterator[str
 
 def _reason(answer: Answer) -> str:
     error = answer.response.get("error") if isinstance(answer.response, dict) else None
-    told = error.get("message") if isinstance(error, dict) else None
+    message = error.get("message") if isinstance(error, dict) else None
     code = " ".join(str(each) for each in (answer.status, answer.error) if each is not None)
-    return f"{code}: {told}" if isinstance(told, str) and code else str(told or code or "no answer")
+    return f"{code}: {message}" if isinstance(message, str) and code else str(message or code or "no answer")
 
 
 def _differing(made: Sequence[Answer], again: Sequence[Answer]) -> frozenset[str]:

@@ -115,10 +115,12 @@ def _described(one: Add, twin: LedgerUpdate | None, arguments: Sequence[Json]) -
     """A new record by what the request says of it; by all that stays the same where it says nothing."""
     later = twin.attrs if isinstance(twin, Add) else {}
     stays = {name: value for name, value in one.attrs.items() if name in later and same(later[name], value)}
-    told = {name: value for name, value in stays.items() if any(same(value, each) for each in arguments)}
+    unchanged_fields = {
+        name: value for name, value in stays.items() if any(same(value, each) for each in arguments)
+    }
     return {
         name: expectation_for(value, arguments)
-        for name, value in (told or stays).items()
+        for name, value in (unchanged_fields or stays).items()
         if value is not None
     }
 
@@ -128,8 +130,8 @@ def call_oracle(trials: Iterable[Trial]) -> JsonObject:
     must: list[Json] = []
     for trial in trials:
         given = list(leaves(trial.candidate.arguments))
-        wanted = {name: expectation_for(value, given) for name, value in trial.candidate.arguments.items()}
-        must.append({"tool": trial.tool, "arguments": wanted} if wanted else {"tool": trial.tool})
+        arguments = {name: expectation_for(value, given) for name, value in trial.candidate.arguments.items()}
+        must.append({"tool": trial.tool, "arguments": arguments} if arguments else {"tool": trial.tool})
     return {"must": must}
 
 

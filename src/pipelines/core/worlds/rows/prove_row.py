@@ -14,7 +14,7 @@ from pipelines.core.verdict.evidence import RunEvidence
 from pipelines.core.verdict.oracles import Oracles, read_oracles
 from pipelines.core.verdict.verdict import Finding, Status
 from pipelines.core.worlds.ground import Answer, Ground, called, ground_of
-from pipelines.core.worlds.rows.asked import asked_of
+from pipelines.core.worlds.rows.tool_in_world import tool_in_world
 from pipelines.core.worlds.rows.trials import leaves_as_it_was, untried
 from pipelines.core.worlds.shapes import (
     DraftRow,
@@ -59,8 +59,8 @@ def prove_row(
         _check_text(draft, here, earlier_texts)
         oracles = _oracles(draft, toolset)
         _check_guesses(draft, here)
-        made = _replayed(draft, here, now)
-        proof = _proof(draft, here, oracles, made, now)
+        replay = _replayed(draft, here, now)
+        proof = _proof(draft, here, oracles, replay, now)
     except _Rejected as why:
         return RejectedRow(draft=draft, reason_code=why.code, reason=str(why))
     calls = tuple(
@@ -71,7 +71,7 @@ def prove_row(
             response=answer.response,
             is_injected=answer.source == Source.INJECTED,
         )
-        for call, answer in zip(draft.reference_calls, made, strict=True)
+        for call, answer in zip(draft.reference_calls, replay, strict=True)
     )
     return ProvedRow(draft=draft, calls=calls, proof=proof)
 
@@ -107,22 +107,22 @@ def given_away(draft: DraftRow, ground: Ground) -> Iterator[str]:
     for tool in ground.toolset.tools:
         if tool.name in words and len(tokens(tool.name)) > 1:
             yield f"names the tool {tool.name}"
-    asked = set(map(str, leaves_of([call.arguments for call in draft.reference_calls])))
-    said = draft.user_instruction
+    call_values = set(map(str, leaves_of([call.arguments for call in draft.reference_calls])))
+    request = draft.user_instruction
     # What the call's own arguments and description say, the agent is shown anyway.
     called = {call.tool for call in draft.reference_calls}
     texts = [name for call in draft.reference_calls for name in call.arguments]
     texts += [one.description or "" for one in ground.toolset.tools if one.name in called]
     names = {word for text in texts for word in tokens(text)}
     for value in _asserted(draft.expected_state):
-        if value in asked or value in names or value.lower() not in said.lower():
+        if value in call_values or value in names or value.lower() not in request.lower():
             continue
         if {word.lower() for word in _WORD.findall(value)} <= lowered:
             yield f"says “{value}”, which only the backend should"
     known = _ids(ground)
     about = {one.partition("/")[2] for one in draft.about}
     for word in sorted(words & known):
-        if word not in asked and word not in about and not word.isalpha() and len(word) > 2:
+        if word not in call_values and word not in about and not word.isalpha() and len(word) > 2:
             yield f"names {word}, which it is not about"
 
 
@@ -174,32 +174,32 @@ def _replayed(draft: DraftRow, ground: Ground, now: str) -> list[Answer]:
     if not draft.reference_calls:
         raise _Rejected("call_failed", "there are no reference calls")
     run = ground.opened(now=now, rules=draft.failure_rules)
-    made = [called(run, call.tool, call.arguments) for call in draft.reference_calls]
-    _check_ids(draft, ground, made)
-    for call, answer in zip(draft.reference_calls, made, strict=True):
+    calls_made = [called(run, call.tool, call.arguments) for call in draft.reference_calls]
+    _check_ids(draft, ground, calls_made)
+    for call, answer in zip(draft.reference_calls, calls_made, strict=True):
         if answer.error == InvalidArguments.code:
             raise _Rejected("invalid_arguments", f"{call.tool} does not take {call.arguments}")
         if answer.source not in (Source.ODYSSEY, Source.INJECTED):
             raise _Rejected("call_failed", f"{call.tool} could not be answered: {answer.error}")
-    return made
+    return calls_made
 
 
 def _check_ids(draft: DraftRow, ground: Ground, made: list[Answer]) -> None:
     """An agent knows an id from the request, or from an earlier answer; from nowhere else."""
-    told: set[str] = set()
+    known_values: set[str] = set()
     known = _ids(ground)
     for call, answer in zip(draft.reference_calls, made, strict=True):
         if call.tool in ground.facts:
             for value in _id_values(call, ground, known):
-                if str(value) not in told and not is_said(value, draft.user_instruction):
+                if str(value) not in known_values and not is_said(value, draft.user_instruction):
                     reason = f"{call.tool} takes {value}, which neither the request nor an earlier answer has"
                     raise _Rejected("id_from_nowhere", reason)
-        told |= set(map(str, said_in(answer.response)))
+        known_values |= set(map(str, said_in(answer.response)))
 
 
 def _id_values(call: ReferenceCall, ground: Ground, known: frozenset[str]) -> Iterator[Json]:
-    asked = asked_of(ground, call.tool)
-    named = {one.name for one in asked.fact.arguments if asked.id_type(one) is not None}
+    request = tool_in_world(ground, call.tool)
+    named = {one.name for one in request.fact.arguments if request.id_type(one) is not None}
     for name, given in call.arguments.items():
         for value in leaves_of(given):
             if value in (None, "") or isinstance(value, bool):
@@ -234,14 +234,14 @@ def _proof(draft: DraftRow, ground: Ground, oracles: Oracles, made: list[Answer]
         raise _Rejected("call_failed", reason)
     if draft.failure_rules and not injected:
         raise _Rejected("call_failed", "no failure rule fires on the reference calls")
-    told = _refusal(draft, ground, made) if draft.expected_outcome == REFUSAL else _completion(draft, made)
+    proof = _refusal(draft, ground, made) if draft.expected_outcome == REFUSAL else _completion(draft, made)
     broken = _broken(oracles, _evidence(draft, ground, made, now))
     if broken is not None:
         raise _Rejected("oracle_not_met", f"after the reference calls: {broken.says}")
     if _broken(oracles, _evidence(draft, ground, [], now)) is None:
         raise _Rejected("met_by_nothing", "an agent that calls nothing meets the oracle")
     again = f" after {len(injected)} injected failure{'s' if len(injected) > 1 else ''}" if injected else ""
-    return f"{told}{again}; the oracle holds then, and does not hold when nothing is called."
+    return f"{proof}{again}; the oracle holds then, and does not hold when nothing is called."
 
 
 def _completion(draft: DraftRow, made: list[Answer]) -> str:

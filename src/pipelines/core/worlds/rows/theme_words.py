@@ -14,7 +14,7 @@ from pipelines.core.english.words import singular, singulars, tokens, word_set
 from pipelines.core.text.json_text import Json
 from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline
-from pipelines.core.worlds.rows.asked import Asked, Held, asked_of
+from pipelines.core.worlds.rows.tool_in_world import CallLimits, ToolInWorld, tool_in_world
 from pipelines.core.worlds.types.world_outline import types_in
 
 #: How much a word says about a tool, by where it is found.
@@ -31,7 +31,7 @@ class Fit:
 
     places: frozenset[int]  # of the words that are the tool's
     weight: int
-    held: Held  # what its calls have to give, and be about
+    held: CallLimits  # what its calls have to give, and be about
     asked_for: frozenset[str]  # words of fields that a question has to be about
 
 
@@ -68,8 +68,8 @@ class _Bound(NamedTuple):
 def fit_of(words: Sequence[str], telling: Collection[int], ground: Ground, tool: str) -> Fit | None:
     """None where no word of the theme is one of the tool's. `telling`: the places of words that say something
     alone."""
-    asked = asked_of(ground, tool)
-    bound = _bound(words, telling, asked, ground)
+    request = tool_in_world(ground, tool)
+    bound = _bound(words, telling, request, ground)
     if not bound:
         return None
     about = {one.value.kind for one in bound if one.value is not None and one.value.via is None}
@@ -83,7 +83,7 @@ def fit_of(words: Sequence[str], telling: Collection[int], ground: Ground, tool:
     )
 
 
-def _held(bound: Sequence[_Bound], ground: Ground) -> Held:
+def _held(bound: Sequence[_Bound], ground: Ground) -> CallLimits:
     state = types_in(ground.state)
     records: dict[str, frozenset[str]] = {}
     arguments: dict[str, Json] = {}
@@ -95,22 +95,24 @@ def _held(bound: Sequence[_Bound], ground: Ground) -> Held:
         if one.value.argument is not None:
             arguments[one.value.argument] = one.value.value
         elif one.value.kind is not None and one.value.field is not None:
-            kind, field, wanted = one.value.kind, one.value.field, one.value.value
+            kind, field, wanted_value = one.value.kind, one.value.field, one.value.value
             of_kind = state.get(kind, {})
-            found = {id for id, each in of_kind.items() if (each.get(field) == wanted) != one.is_other}
+            found = {id for id, each in of_kind.items() if (each.get(field) == wanted_value) != one.is_other}
             if one.value.via is not None:
                 kind, link = one.value.via
                 of_kind = state.get(kind, {})
                 found = {id for id, each in of_kind.items() if str(each.get(link)) in found}
             records[kind] = records.get(kind, frozenset(of_kind)) & found
-    return Held(arguments, records)
+    return CallLimits(arguments, records)
 
 
-def _bound(words: Sequence[str], telling: Collection[int], asked: Asked, ground: Ground) -> list[_Bound]:
+def _bound(
+    words: Sequence[str], telling: Collection[int], asked: ToolInWorld, ground: Ground
+) -> list[_Bound]:
     """Each word once, by the surest of what it may be; no field is said to have two values."""
     found: list[_Bound] = []
-    taken: set[int] = set()
-    told: set[tuple[str | None, ...]] = set()
+    used_places: set[int] = set()
+    bound_places: set[tuple[str | None, ...]] = set()
     values = [*_values(asked, ground)]
     places = [(at, words[at]) for at in sorted(telling)]
     for tries in (
@@ -122,9 +124,13 @@ def _bound(words: Sequence[str], telling: Collection[int], asked: Asked, ground:
     ):
         for one in tries:
             about = one.value[2:5] if one.value is not None else None
-            if about not in told and taken.isdisjoint(one.places) and not {*telling}.isdisjoint(one.places):
-                told |= {about} if about is not None else set()
-                taken.update(one.places)
+            if (
+                about not in bound_places
+                and used_places.isdisjoint(one.places)
+                and not {*telling}.isdisjoint(one.places)
+            ):
+                bound_places |= {about} if about is not None else set()
+                used_places.update(one.places)
                 found.append(one)
     return found
 
@@ -147,7 +153,7 @@ def _valued(words: Sequence[str], values: Collection[_Value], *, is_exact: bool)
                 yield _Bound(tuple(range(at, at + many)), weight, one, is_other)
 
 
-def _values(asked: Asked, ground: Ground) -> Iterator[_Value]:
+def _values(asked: ToolInWorld, ground: Ground) -> Iterator[_Value]:
     """Those that the call itself may give first; then those of the records that it picks."""
     for one in asked.fact.arguments:
         for value in one.values if one != asked.target else ():
@@ -169,7 +175,7 @@ def _is_word(field: FieldOutline) -> bool:
     return field.kind == "text" and not (field.values or field.is_moment or field.refers_to is not None)
 
 
-def _known(asked: Asked) -> list[_Known]:
+def _known(asked: ToolInWorld) -> list[_Known]:
     """First what the call is about, then other records that it names, then those to which they refer."""
     named = [asked.id_type(one) for one in asked.fact.arguments if one.is_scalar]
     own = [asked.own.name] if asked.own is not None and (asked.target is not None or asked.keys) else []
@@ -198,22 +204,22 @@ def _is_like(word: str, other: str) -> bool:
     return _is_form(word, other) or stem(singular(other)) in related(stem(singular(word)))
 
 
-def _by_name(at: int, word: str, asked: Asked) -> _Bound | None:
+def _by_name(at: int, word: str, asked: ToolInWorld) -> _Bound | None:
     """As the tool itself is called, or what it is about."""
     own = asked.own.noun if asked.own is not None else ""
-    said = (*tokens(asked.fact.tool.name), asked.fact.name.verb, *own.split())
-    if stem(singular(word)) in {stem(singular(one)) for one in said}:
+    words = (*tokens(asked.fact.tool.name), asked.fact.name.verb, *own.split())
+    if stem(singular(word)) in {stem(singular(one)) for one in words}:
         is_own = asked.own is not None and singular(word) in own.split()
         return _Bound((at,), _NAMED, kind=asked.own.name if is_own and asked.own is not None else None)
     return None
 
 
-def _by_form(at: int, word: str, asked: Asked) -> _Bound | None:
-    said = (*tokens(asked.fact.tool.name), asked.fact.name.verb)
-    return _Bound((at,), _NAMED) if any(_is_form(word, one) for one in said) else None
+def _by_form(at: int, word: str, asked: ToolInWorld) -> _Bound | None:
+    words = (*tokens(asked.fact.tool.name), asked.fact.name.verb)
+    return _Bound((at,), _NAMED) if any(_is_form(word, one) for one in words) else None
 
 
-def _by_text(at: int, word: str, asked: Asked) -> _Bound | None:
+def _by_text(at: int, word: str, asked: ToolInWorld) -> _Bound | None:
     """By words used for those of its name; by what it is given; by what it shows; else by its description."""
     own = asked.own.noun if asked.own is not None else ""
     if any(_is_like(word, one) for one in (*tokens(asked.fact.tool.name), *own.split())):

@@ -12,8 +12,8 @@ from pipelines.core.english.stems import stem
 from pipelines.core.english.words import singular, tokens, word_set
 from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.outline import is_person
-from pipelines.core.worlds.rows.asked import NOTHING_HELD, Held, asked_of
 from pipelines.core.worlds.rows.theme_words import Fit, fit_of
+from pipelines.core.worlds.rows.tool_in_world import NO_LIMITS, CallLimits, tool_in_world
 from pipelines.core.worlds.shapes import OUTCOMES, Bucket, Outcome
 
 #: Words and phrases of a theme, and the outcomes that they ask for. Longer ones are looked for first.
@@ -77,10 +77,10 @@ class Steering:
     question: str | None = None  # where, what or when: asked about one thing
     fits: Mapping[str, Fit] = field(default_factory=dict)
 
-    def held(self, tool: str) -> Held:
+    def held(self, tool: str) -> CallLimits:
         """What calls of the tool have to give, and be about."""
         fit = self.fits.get(tool)
-        return fit.held if fit is not None else NOTHING_HELD
+        return fit.held if fit is not None else NO_LIMITS
 
     def wanted(self, tool: str) -> frozenset[str]:
         """Words of which a question has one, to be of the theme."""
@@ -113,10 +113,10 @@ def steering(ground: Ground, bucket: Bucket, usable: Collection[str]) -> Steerin
         )
     fits = _best(words, telling, ground, is_question=chosen == ("answered",))
     if question is not None:
-        fits = {name: fit for name, fit in fits.items() if asked_of(ground, name).target is not None}
+        fits = {name: fit for name, fit in fits.items() if tool_in_world(ground, name).target is not None}
     if not fits and (outcomes or several):  # “the desk is down” says how rows end, and about nothing else
-        left = _not_understood(theme, [words[at] for at in telling])
-        return Steering(tuple(usable), chosen, several, (left,))
+        unread = _not_understood(theme, [words[at] for at in telling])
+        return Steering(tuple(usable), chosen, several, (unread,))
     tools = tuple(name for name in fits if name in usable)
     notes = _notes(theme, {at: words[at] for at in telling}, fits, tools)
     asks = question[1] if question is not None else None
@@ -150,15 +150,15 @@ def _notes(
     theme: str, words: Mapping[int, str], fits: Mapping[str, Fit], tools: Collection[str]
 ) -> tuple[str, ...]:
     if not fits:
-        said, speak = _quoted(words.values()), "speak" if len(words) > 1 else "speaks"
-        return (f"No rows for the theme “{theme}”: {said} {speak} of no tool, argument or record.",)
+        quoted, speak = _quoted(words.values()), "speak" if len(words) > 1 else "speaks"
+        return (f"No rows for the theme “{theme}”: {quoted} {speak} of no tool, argument or record.",)
     if not tools:
         named = ", ".join([*fits][:_MOST_SHOWN])
         return (f"No rows for the theme “{theme}”: it is about {named}, of which no rows are made.",)
     known = {place for fit in fits.values() for place in fit.places}
-    left = [word for at, word in words.items() if at not in known]
-    taken = f"The theme is taken to be about {', '.join(tools)}."
-    return (taken, _not_understood(theme, left)) if left else (taken,)
+    unread = [word for at, word in words.items() if at not in known]
+    note = f"The theme is taken to be about {', '.join(tools)}."
+    return (note, _not_understood(theme, unread)) if unread else (note,)
 
 
 def _not_understood(theme: str, words: Collection[str]) -> str:

@@ -12,9 +12,9 @@ from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.ground import Answer, Ground, called
 from pipelines.core.worlds.outline import field_from_schema
-from pipelines.core.worlds.rows.asked import Held, asked_of
 from pipelines.core.worlds.rows.calls import Candidate, candidates, further
 from pipelines.core.worlds.rows.phrases import label, said
+from pipelines.core.worlds.rows.tool_in_world import CallLimits, tool_in_world
 from pipelines.core.worlds.shapes import Outcome, ReferenceCall
 from pipelines.core.worlds.values.values import LONG_TEXTS, text_kind
 from pipelines.wire.names import Source
@@ -77,8 +77,8 @@ def _untried(ground: Ground) -> dict[str, str]:
             found[tool.name] = "no plan makes sense for it: " + "; ".join(plan.notes)
         elif guess is not None:
             found[tool.name] = f"what it does is only guessed: {guess.why}"
-        elif (told := _free_text(ground, tool.name)) is not None:
-            found[tool.name] = f"what it does is only guessed: it is read as a lookup, and takes a {told}"
+        elif (reason := _free_text(ground, tool.name)) is not None:
+            found[tool.name] = f"what it does is only guessed: it is read as a lookup, and takes a {reason}"
         elif (state := next(_undeclared(ground, plan.plan.body), None)) is not None:
             found[tool.name] = f"what it does is only guessed: it sets `{state}`, which no type has"
     return found
@@ -106,7 +106,7 @@ def _free_text(ground: Ground, tool: str) -> str | None:
     return next((one.name for one, kind in kinds if kind in LONG_TEXTS), None) if fact.name.reads() else None
 
 
-def trials(ground: Ground, tool: str, draw: Draw, now: str, held: Held) -> Iterator[Trial]:
+def trials(ground: Ground, tool: str, draw: Draw, now: str, held: CallLimits) -> Iterator[Trial]:
     """Each candidate call whose end says something; equal ones once. Where none goes through, some are looked
     for among other records."""
     seen: set[str] = set()
@@ -170,8 +170,8 @@ def leaves_as_it_was(rule: Rule) -> bool:
 
 
 def _rule_that_answered(ground: Ground, answer: Answer) -> Rule | None:
-    said = (answer.row.matched_rule or "").splitlines()
-    return next((one for one in ground.rules if one.sentence in said), None)
+    rules = (answer.row.matched_rule or "").splitlines()
+    return next((one for one in ground.rules if one.sentence in rules), None)
 
 
 def refused_trial(ground: Ground, candidate: Candidate, answer: Answer) -> Trial | None:
@@ -185,10 +185,10 @@ def refused_trial(ground: Ground, candidate: Candidate, answer: Answer) -> Trial
         return Trial(candidate=candidate, answer=answer, outcome="not_found") if is_missing else None
     if answer.status == 404 or ground.facts[candidate.tool].name.reads():
         return None  # something else than what is asked about is missing: a search that was read wrong
-    told = ground.simulator.plan_of(candidate.tool).guessed_refusals.get(
+    guess = ground.simulator.plan_of(candidate.tool).guessed_refusals.get(
         (answer.status or 0, answer.error or "")
     )
-    return Trial(candidate=candidate, answer=answer, outcome="refused", guessed=told)
+    return Trial(candidate=candidate, answer=answer, outcome="refused", guessed=guess)
 
 
 def _is_empty(response: Json) -> bool:
@@ -228,14 +228,14 @@ def found_by(ground: Ground, trial: Trial) -> Found | None:
     kind, id = trial.candidate.about or ("", "")
     records = ground.world.entities.get(kind, {})
     for tool in ground.toolset.tools if id in records else ():
-        asked = asked_of(ground, tool.name)
-        needed = [one for one in asked.fact.arguments if one.is_required]
+        request = tool_in_world(ground, tool.name)
+        needed = [one for one in request.fact.arguments if one.is_required]
         if any(one.values or one.kind == "number" for one in needed):
             continue  # nobody calls a flat the one with three rooms
         names = [
-            field.name for one in needed if one in asked.keys and (field := asked.field(one)) is not None
+            field.name for one in needed if one in request.keys and (field := request.field(one)) is not None
         ]
-        is_finder = asked.own is not None and asked.own.name == kind and asked.fact.name.op != "compute"
+        is_finder = request.own is not None and request.own.name == kind and request.fact.name.op != "compute"
         values = [records[id].get(name) for name in names]
         alike = [each for each in records.values() if [each.get(name) for name in names] == values]
         is_whole = (
@@ -246,6 +246,6 @@ def found_by(ground: Ground, trial: Trial) -> Found | None:
         arguments: JsonObject = {one.name: value for one, value in zip(needed, values, strict=True)}
         answer = called(ground.opened(now="2000-01-01T00:00:00Z"), tool.name, arguments)
         if answer.succeeded and id in str(answer.response):
-            told = " and ".join(f"{label(one.words)} {said(arguments[one.name])}" for one in needed)
-            return Found(f"with {told}", ReferenceCall(tool=tool.name, arguments=arguments))
+            phrase = " and ".join(f"{label(one.words)} {said(arguments[one.name])}" for one in needed)
+            return Found(f"with {phrase}", ReferenceCall(tool=tool.name, arguments=arguments))
     return None

@@ -13,7 +13,6 @@ from pipelines.core.simulation.domain.arguments import Argument
 from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.worlds.draw import Draw
 from pipelines.core.worlds.outline import FieldOutline, field_from_schema, is_person
-from pipelines.core.worlds.rows.asked import Asked
 from pipelines.core.worlds.rows.calls import Candidate
 from pipelines.core.worlds.rows.phrases import (
     BEFORE_VALUES,
@@ -30,6 +29,7 @@ from pipelines.core.worlds.rows.phrases import (
     verb_of,
     when_asked,
 )
+from pipelines.core.worlds.rows.tool_in_world import ToolInWorld
 from pipelines.core.worlds.values.measures import MONEY, unit_of
 from pipelines.core.worlds.values.values import LONG_TEXTS, text_kind
 
@@ -80,7 +80,7 @@ class Writer:
     `who` says which record is meant where its id is not said: "with phone number 555-0101".
     """
 
-    asked: Asked
+    asked: ToolInWorld
     candidate: Candidate
     draw: Draw
     place: str
@@ -98,11 +98,11 @@ class Writer:
 
     @property
     def request(self) -> Request:
-        asked, op = self.asked, self.asked.fact.name.op
+        request, op = self.asked, self.asked.fact.name.op
         arguments = self.candidate.arguments
-        given = [(one, arguments[one.name]) for one in asked.fact.arguments if one.name in arguments]
-        rest = [(one, value) for one, value in given if one != asked.target]
-        if op in ("list", "search") or (not self.thing and asked.keys and op != "compute"):
+        given = [(one, arguments[one.name]) for one in request.fact.arguments if one.name in arguments]
+        rest = [(one, value) for one, value in given if one != request.target]
+        if op in ("list", "search") or (not self.thing and request.keys and op != "compute"):
             return Request(text=self._listed(given), is_question=True)
         if op == "compute" and self.thing and (noun := self._computed()):
             text = f"What is the {noun} of {self.thing}?"
@@ -111,7 +111,7 @@ class Writer:
             return Request(text=self._asked_about(), is_question=True)
         amounts = [pair for pair in rest if isinstance(pair[1], int | float) and not self._is_id(pair[0])]
         is_plain = not any(self._is_id(one) for one, _ in rest)
-        if self.thing and rest and is_plain and asked.fact.name.verb in _PLAIN_VERBS:
+        if self.thing and rest and is_plain and request.fact.name.verb in _PLAIN_VERBS:
             return Request(text=self._changed(rest))
         if op in ("transfer", "fund", "withdraw") and len(amounts) == 1:
             others = [pair for pair in rest if pair not in amounts and not self._is_id(pair[0])]
@@ -124,8 +124,10 @@ class Writer:
         """A question about one of the fields that the answer has; else for the record."""
         own = self.asked.own
         fields = [one for name in self.shown if own is not None and (one := own.field(name)) is not None]
-        asked = [self._question(one) for one in fields if self.shown[one.name] not in (None, "", [], {})]
-        questions = [one for one in asked if one]
+        asked_questions = [
+            self._question(one) for one in fields if self.shown[one.name] not in (None, "", [], {})
+        ]
+        questions = [one for one in asked_questions if one]
         if any(PLACES & {*one.words} for one in fields):
             questions.append(f"Where is {self.thing}?")
         if self.wanted:
@@ -159,20 +161,20 @@ class Writer:
         return " ".join(word for word in self.asked.fact.name.nouns if own is None or word != own.last)
 
     def _listed(self, given: Given) -> str:
-        asked, own = self.asked, self.asked.own
-        noun = own.noun if own is not None else " ".join(asked.fact.thing) or "record"
+        request, own = self.asked, self.asked.own
+        noun = own.noun if own is not None else " ".join(request.fact.thing) or "record"
         *first, last = noun.split()
         many = " ".join((*first, plural(last)))
         whose = listed([self._named(one) for one, _ in given if self._is_id(one)])
         others = [pair for pair in given if not self._is_id(pair[0])]
         last = own.last if own is not None else ""
-        told = listed(
+        phrase = listed(
             [f"{label(bare_words(one.words, last))} {self._value(one, value)}" for one, value in others]
         )
-        tail = f" with {told}" if told else ""
+        tail = f" with {phrase}" if phrase else ""
         is_one = bool(others) and not whose and all(one.is_required and not one.values for one, _ in given)
-        if asked.fact.name.op != "list" and is_one:
-            heads = (f"Which {noun} has the {told}?", f"Can you find the {noun}{tail}?")
+        if request.fact.name.op != "list" and is_one:
+            heads = (f"Which {noun} has the {phrase}?", f"Can you find the {noun}{tail}?")
         elif whose:
             heads = (f"Which {many} does {whose} have{tail}?", f"Can you list the {many} of {whose}{tail}?")
         else:
@@ -189,12 +191,12 @@ class Writer:
             for one, value in rest
             for key, inner in (value.items() if isinstance(value, dict) else ((one.name, value),))
         ]
-        told = [
+        phrases = [
             f"the {label(bare_words(words, last))} to {self._value(one, value, words)}"
             for words, value, one in flat
         ]
         first = f"the {label(bare_words(flat[0][0], last))}"
-        return f"change {listed([told[0].replace(first, f'{first} of {self.thing}', 1), *told[1:]])}"
+        return f"change {listed([phrases[0].replace(first, f'{first} of {self.thing}', 1), *phrases[1:]])}"
 
     def _moved(self, amount: tuple[Argument, Json], given: Given) -> str:
         """So much from one to another."""
@@ -253,16 +255,16 @@ class Writer:
             return f"{self._verb} {self._named(who)}{f' to {self.thing}' if self.thing else ''}"
         if not nouns or not fact.makes or fact.name.verb.split("_")[0] not in tokens(fact.tool.name):
             return None
-        made = f"{self._verb} {noun if is_plural(nouns[-1]) else f'{article(noun).lower()} {noun}'}"
-        return f"{made} for {self.thing}" if self.thing else made
+        phrase = f"{self._verb} {noun if is_plural(nouns[-1]) else f'{article(noun).lower()} {noun}'}"
+        return f"{phrase} for {self.thing}" if self.thing else phrase
 
     def _by_whole_description(
         self, ids: Sequence[Argument], others: list[tuple[Argument, Json]], said_there: list[Argument]
     ) -> str | None:
         """Its first sentence where that speaks of every id; values stand in it: "to a later date"."""
-        said: list[Argument] = []
-        text = self._by_description(ids, said)
-        if text is None or not said or not {one.name for one in ids} <= {one.name for one in said}:
+        arguments: list[Argument] = []
+        text = self._by_description(ids, arguments)
+        if text is None or not arguments or not {one.name for one in ids} <= {one.name for one in arguments}:
             return None
         words = text.split()
         moments = [one for one, _ in others if field_from_schema(one.name, one.schema).is_moment]
@@ -279,7 +281,7 @@ class Writer:
             if is_whole or words[place[0] - 1] in BEFORE_VALUES:
                 words[place[0] : place[1]] = [self._value(*pair)]
                 others.remove(pair)
-        said_there += said
+        said_there += arguments
         return " ".join(words)
 
     def _by_description(self, ids: Sequence[Argument], said_there: list[Argument]) -> str | None:
@@ -318,14 +320,14 @@ class Writer:
     def _details(self, rest: Given) -> tuple[str, ...]:
         long = [pair for pair in rest if self._is_long(*pair)]
         short = [pair for pair in rest if pair not in long]
-        told = listed(
+        phrase = listed(
             [f"the {self._label(one)} {verb_of(one)} {self._value(one, value)}" for one, value in short]
         )
         behind = (
             f"{label(one.words)}{' ' if is_clause(one.words) else ': '}{self._value(one, value).rstrip('.')}"
             for one, value in long
         )
-        return tuple(f"{each[:1].upper()}{each[1:]}." for each in (told, *behind) if each)
+        return tuple(f"{each[:1].upper()}{each[1:]}." for each in (phrase, *behind) if each)
 
     def _is_long(self, one: Argument, value: Json) -> bool:
         is_text = isinstance(value, str) and not one.values and self._kind(one) in LONG_TEXTS

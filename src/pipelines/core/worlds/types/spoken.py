@@ -65,13 +65,13 @@ def _bare(name: str) -> TypeOutline:
 def _type_names(tools: Sequence[Tool], facts: Sequence[ToolFacts]) -> Iterator[str]:
     """What the survey of an empty world has a table for, and what ids are asked for beside that."""
     known = survey_for(tools, world=World({}))
-    asked = Counter(noun for one in facts for noun in one.id_nouns)
-    heads = {noun[-1] for noun in asked}
+    noun_counts = Counter(noun for one in facts for noun in one.id_nouns)
+    heads = {noun[-1] for noun in noun_counts}
     # `users_get(id)`: the id of what the name speaks of.
     heads |= {
         one.thing[-1] for one in facts if one.thing and any(each.id_noun == () for each in one.arguments)
     }
-    made = {
+    new_types = {
         one.thing[-1]
         for one in facts
         if one.thing and one.name.op in ("create", "list", "search", "notify") and one.name.sureness >= 0.5
@@ -80,14 +80,14 @@ def _type_names(tools: Sequence[Tool], facts: Sequence[ToolFacts]) -> Iterator[s
     for name in known.tables:
         last = singular(tokens(name)[-1])
         is_verb = last in OP_OF_VERB and len(tokens(name)) > 1  # user_update
-        if last not in _NO_THINGS and not is_verb and last in heads | made:
+        if last not in _NO_THINGS and not is_verb and last in heads | new_types:
             found[name] = None
-    taken = {singular(tokens(name)[-1]) for name in found}
-    for noun in asked:
-        if noun[-1] not in taken and noun[-1] not in _NO_THINGS and noun[-1] not in ROLES:
+    used_nouns = {singular(tokens(name)[-1]) for name in found}
+    for noun in noun_counts:
+        if noun[-1] not in used_nouns and noun[-1] not in _NO_THINGS and noun[-1] not in ROLES:
             found["_".join(noun)] = None
-            taken.add(noun[-1])
-    roles = [noun for noun in asked if noun[-1] in ROLES and noun[-1] not in taken]
+            used_nouns.add(noun[-1])
+    roles = [noun for noun in noun_counts if noun[-1] in ROLES and noun[-1] not in used_nouns]
     if roles and not any(is_person(name) for name in found):
         found[roles[0][-1]] = None
     yield from found
@@ -105,7 +105,7 @@ def about_type(fact: ToolFacts, types: Mapping[str, TypeOutline]) -> str | None:
         for end in range(len(thing), 0, -1)
         for at in range(end)
     )
-    found = next((meant for meant in tries if meant is not None), None)
+    found = next((type_found for type_found in tries if type_found is not None), None)
     return found or (picked[0] if picked and not fact.makes else None)
 
 
@@ -271,10 +271,10 @@ def _shown_fields(
     schema: Mapping[str, Json], own: TypeOutline, types: Mapping[str, TypeOutline]
 ) -> Iterator[FieldOutline]:
     """Of the record that a reply is, or of those that it lists."""
-    shown = field_from_schema("", dict(schema))
-    lists = [one for one in shown.parts if one.kind == "list" and one.parts]
+    field_shape = field_from_schema("", dict(schema))
+    lists = [one for one in field_shape.parts if one.kind == "list" and one.parts]
     listed = [one for one in lists if type_meant(f"{'_'.join(singulars(one.words))}_id", types) == own.name]
     if listed:
         yield from (part for one in listed for part in one.parts)
-    elif shown.kind == "list" or len(shown.parts) > 1:
-        yield from (one for one in shown.parts if one.words[-1] not in _OF_REPLIES)
+    elif field_shape.kind == "list" or len(field_shape.parts) > 1:
+        yield from (one for one in field_shape.parts if one.words[-1] not in _OF_REPLIES)

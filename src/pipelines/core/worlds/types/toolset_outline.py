@@ -38,8 +38,8 @@ def outline_of(toolset: Toolset) -> Outline:
         types = _declared(schema.entities, toolset)
     else:
         spoken = spoken_types(toolset.tools)
-        made = _made_by_plans(toolset, backend, spoken)
-        types = {name: _told_by_rules(one, toolset.rules) for name, one in (spoken | made).items()}
+        planned = _made_by_plans(toolset, backend, spoken)
+        types = {name: _told_by_rules(one, toolset.rules) for name, one in (spoken | planned).items()}
         if types:
             named = ", ".join(types)
             notes.append(
@@ -117,11 +117,11 @@ def _from_entity(one: EntityType) -> TypeOutline:
 def _told_by_tools(own: TypeOutline, spoken: Spoken) -> TypeOutline:
     """What schemas of tools add to a declared field: format, bounds, what is in it. A type declared without
     fields has those that the tools speak of."""
-    said = {joined(tokens(one.name)): one for one in spoken.said_fields(own)}
+    fields_by_name = {joined(tokens(one.name)): one for one in spoken.said_fields(own)}
     narrowed = spoken.id_schema(own)
     fields = []
     for one in own.fields:
-        also = said.pop(joined(tokens(one.name)), None)
+        also = fields_by_name.pop(joined(tokens(one.name)), None)
         schema: dict[str, Json] = dict(also.schema or {}) if also is not None else {}
         if one.name == own.id_field:
             schema |= narrowed
@@ -129,7 +129,7 @@ def _told_by_tools(own: TypeOutline, spoken: Spoken) -> TypeOutline:
         parts = also.parts if also is not None and also.kind == one.kind else ()
         fields.append(replace(one, schema=schema, parts=parts))
     if len(own.fields) == 1:
-        fields += [one for one in said.values() if one.name != own.id_field]
+        fields += [one for one in fields_by_name.values() if one.name != own.id_field]
     return replace(own, fields=tuple(fields))
 
 

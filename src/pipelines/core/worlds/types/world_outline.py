@@ -40,19 +40,19 @@ def types_in(state: JsonObject) -> dict[str, dict[str, JsonObject]]:
 def outline_of_world(toolset: Toolset, state: JsonObject, survey: Survey | None = None) -> Outline:
     """Every type of the state, in its order; then those of the toolset that it has nothing of."""
     try:
-        said: Mapping[str, TypeOutline] = outline_of(toolset).types
+        notes: Mapping[str, TypeOutline] = outline_of(toolset).types
     except Refused:
-        said = {}
+        notes = {}
     known = survey or survey_for(
         toolset.tools, world=World.from_initial_state(state), ledger_schema=toolset.ledger_schema
     )
     types = {
-        name: _shown(name, list(records.values()), said.get(name), known)
+        name: _shown(name, list(records.values()), notes.get(name), known)
         for name, records in types_in(state).items()
     }
     linked = with_references(Kinds(types))
     held = {name: _with_held(one, known.references, state) for name, one in linked.items()}
-    return Outline(types=Kinds(held | {name: one for name, one in said.items() if name not in held}))
+    return Outline(types=Kinds(held | {name: one for name, one in notes.items() if name not in held}))
 
 
 def _shown(name: str, records: Sequence[JsonObject], said: TypeOutline | None, known: Survey) -> TypeOutline:

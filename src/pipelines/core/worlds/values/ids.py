@@ -69,13 +69,13 @@ def next_ids(own: TypeOutline, known: Sequence[str], count: int, draw: Draw) -> 
     """Ids like those that are there: the last run of digits goes on."""
     if not known:
         return ids_of(own, count, draw)
-    taken = set(known)
+    used_ids = set(known)
     numbered = [
         (int(found[-1]), id) for id in known if (found := re.findall(r"\d+", id)) and len(found[-1]) < 16
     ]
     if not numbered:
         numbers = range(2, 2 + count + len(known))
-        return [id for number in numbers if (id := f"{known[0]}-{number}") not in taken][:count]
+        return [id for number in numbers if (id := f"{known[0]}-{number}") not in used_ids][:count]
     highest, like = max(numbered)
     steps = [abs(one[0] - other[0]) for one, other in pairwise(numbered)]
     step = max(1, min(steps, default=1))
@@ -86,6 +86,6 @@ def next_ids(own: TypeOutline, known: Sequence[str], count: int, draw: Draw) -> 
         number += step
         at = list(re.finditer(r"\d+", like))[-1]
         id = f"{like[: at.start()]}{number:0{len(at[0])}d}{like[at.end() :]}"
-        if id not in taken:
+        if id not in used_ids:
             new.append(id)
     return new

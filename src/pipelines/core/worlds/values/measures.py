@@ -145,8 +145,8 @@ def measure_of(field: FieldOutline, thing: str = "") -> Measure:
     step = multiple or (max(1.0, usual.step) if field.kind == "whole" else usual.step)
     low, high = said_bounds(field, step)
     if low is None and high is None:
-        told = _TOLD.search(field.description[:300])
-        ends = sorted(map(float, told.groups())) if told is not None else [usual.least, usual.most]
+        measure = _TOLD.search(field.description[:300])
+        ends = sorted(map(float, measure.groups())) if measure is not None else [usual.least, usual.most]
         return Measure(ends[0], ends[1], step)
     if low is None:
         low = min(usual.least, high or 0)

@@ -24,10 +24,10 @@ def examples_of(field: FieldOutline) -> tuple[str, ...]:
     for text in (field.description, field.said("description")):
         if found or not isinstance(text, str):
             continue
-        told = _EXAMPLES.search(text[:500])
-        if told is not None:
-            quoted = _QUOTED.findall(told[1])
-            found = quoted or [one.strip(" -'\"`") for one in _BETWEEN.split(told[1])]
+        examples = _EXAMPLES.search(text[:500])
+        if examples is not None:
+            quoted = _QUOTED.findall(examples[1])
+            found = quoted or [one.strip(" -'\"`") for one in _BETWEEN.split(examples[1])]
     return tuple(dict.fromkeys(one[:LONGEST] for one in found if one))
 
 

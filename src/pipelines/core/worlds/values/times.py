@@ -127,7 +127,7 @@ class Clock:
     ) -> dict[str, Json]:
         """A value for each moment of a record, None where it has not come to that."""
         status = own.status
-        said = attributes.get(status.name) if status is not None else None
+        status_value = attributes.get(status.name) if status is not None else None
         states = status.values if status is not None else ()
         found: dict[str, Json] = {}
         at, last = base, base
@@ -138,7 +138,7 @@ class Clock:
                 years = 18 + years * 6 if own.is_person else years
                 found[one.name] = self._written(one, base - timedelta(days=365.2 * years))
                 continue
-            if has_happened(one.name, said, states) is False:
+            if has_happened(one.name, status_value, states) is False:
                 found[one.name] = None
                 continue
             if found and rank_of(one.name) != 1:
@@ -148,7 +148,7 @@ class Clock:
         for one in sorted(own.moments, key=lambda one: starts_of(own).isdisjoint(one.words)):
             if one.name in found:
                 continue
-            at = self._other(one, place, base, last, said, len(own.moments) == 1)
+            at = self._other(one, place, base, last, status_value, len(own.moments) == 1)
             if not starts_of(own).isdisjoint(one.words):
                 start = at
             elif start is not None and not _ENDS.isdisjoint(one.words):

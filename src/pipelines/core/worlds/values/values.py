@@ -131,12 +131,12 @@ def text_kind(field: FieldOutline) -> str:
         return found
     if is_person(words[-1]):
         return "person"
-    told = tokens(re.split(r"[.;(]", says[:200])[0]) if says else ()
-    if told and told[0] in ("what", "why", "how"):
+    description_words = tokens(re.split(r"[.;(]", says[:200])[0]) if says else ()
+    if description_words and description_words[0] in ("what", "why", "how"):
         return "reason"
-    if "name" in told and any(map(is_person, told)):
+    if "name" in description_words and any(map(is_person, description_words)):
         return "person"
-    return next((_NAMED[word] for word in told if word in _TELLING), "")
+    return next((_NAMED[word] for word in description_words if word in _TELLING), "")
 
 
 def _fitted(field: FieldOutline, value: str) -> str:
@@ -165,8 +165,8 @@ def _name(place: Place, here: str, draw: Draw) -> str:
 def _title(place: Place, here: str, draw: Draw) -> str:
     if place.own.last in NAMES_OF:
         return draw.pick(NAMES_OF[place.own.last], here)
-    told = TITLES if place.own.last in _REPORTED else ()
-    return draw.pick(told, here) if told else _name(place, here, draw)
+    titles = TITLES if place.own.last in _REPORTED else ()
+    return draw.pick(titles, here) if titles else _name(place, here, draw)
 
 
 _REPORTED = word_set("ticket issue case incident request complaint task message email thread")

@@ -85,7 +85,7 @@ async def get_summary(
 
     `since` and `until` are about when a run ended.
     """
-    asked = SummaryFilters(
+    filters = SummaryFilters(
         since=read_moment("since", since),
         until=read_moment("until", until),
         scenario_id=scenario_id,
@@ -96,7 +96,7 @@ async def get_summary(
         matrix_id=matrix_id,
         fingerprint=fingerprint,
     )
-    return answer(await export_reports.summarize_evals(platform, key.org_id, asked))
+    return answer(await export_reports.summarize_evals(platform, key.org_id, filters))
 
 
 def _file_name(matrix_id: str) -> str:

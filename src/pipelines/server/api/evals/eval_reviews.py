@@ -98,7 +98,7 @@ async def list_reviews(
 
     Behind it, ordinary runs whose verdict is open or whose judge broke, oldest first.
     """
-    asked = QueueFilter(
+    filters = QueueFilter(
         org_id=key.org_id,
         statuses=_statuses(status),
         kind=kind,
@@ -115,7 +115,7 @@ async def list_reviews(
     await watch.look()
     caller = Caller(key.org_id, reviewer_of(key, reviewer), blind)
     page = await read_reviews.list_reviews(
-        platform, caller, asked, claimed_by=claimed_by, limit=limit, after=after
+        platform, caller, filters, claimed_by=claimed_by, limit=limit, after=after
     )
     next_cursor = encode_cursor(f"{page.last.risk_rank}|{page.last.number}") if page.last else None
     return answer({"items": page.items, "next_cursor": next_cursor})
@@ -211,16 +211,16 @@ async def get_review(
 @router.post("/{review_id}/claim", openapi_extra=json_body(schemas.WHO, required=False))
 async def claim_review(review_id: ReviewId, request: Request, platform: Ours, key: Contributor) -> Response:
     """Take it for 15 minutes, or renew that. 409 `review_claimed` while others have it, with until when."""
-    asked = read_reviewer(await _optional_object(request))
-    caller = Caller(key.org_id, reviewer_of(key, asked.name))
+    reviewer = read_reviewer(await _optional_object(request))
+    caller = Caller(key.org_id, reviewer_of(key, reviewer.name))
     return answer(await decide_reviews.claim_review(platform, caller, review_id))
 
 
 @router.post("/{review_id}/release", openapi_extra=json_body(schemas.WHO, required=False))
 async def release_review(review_id: ReviewId, request: Request, platform: Ours, key: Contributor) -> Response:
     """Give it back."""
-    asked = read_reviewer(await _optional_object(request))
-    caller = Caller(key.org_id, reviewer_of(key, asked.name))
+    reviewer = read_reviewer(await _optional_object(request))
+    caller = Caller(key.org_id, reviewer_of(key, reviewer.name))
     return answer(await decide_reviews.release_review(platform, caller, review_id))
 
 

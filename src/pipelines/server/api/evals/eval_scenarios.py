@@ -91,7 +91,9 @@ async def get_scenario(
             marks_of_scenarios(connection, org_id=key.org_id, scenario_ids=[scenario_id]),
         )
     )
-    listed: JsonObject = {"versions": [{"version": number, "created_at": made} for number, made in versions]}
+    listed: JsonObject = {
+        "versions": [{"version": number, "created_at": created_at} for number, created_at in versions]
+    }
     listed |= {"marks": [mark.as_json() for mark in marks]}
     return answer(stored.as_json() | listed)
 
@@ -125,8 +127,8 @@ async def list_variations(platform: Ours, key: Viewer, limit: Limit = 50, cursor
     after = cursor_number(decode_cursor(cursor)) if cursor is not None else 0
     known = list((await edit_scenarios.known_variations(platform, key.org_id)).values())
     following = encode_cursor(str(after + limit)) if after + limit < len(known) else None
-    shown = [variation.as_shown() for variation in known[after : after + limit]]
-    return answer({"items": shown, "next_cursor": following})
+    listed = [variation.as_shown() for variation in known[after : after + limit]]
+    return answer({"items": listed, "next_cursor": following})
 
 
 @router.post("/variations", status_code=201, openapi_extra=json_body(bodies.VARIATION))

@@ -49,16 +49,16 @@ async def take_traces(request: Request, platform: Ours, key: Contributor) -> Res
     `partial_success`.
     """
     encoding = _encoding(request)
-    taken = await _ingest(request, platform, key.org_id, encoding, may_be_list=False)
-    return _exported(encoding, taken)
+    received = await _ingest(request, platform, key.org_id, encoding, may_be_list=False)
+    return _exported(encoding, received)
 
 
 @router.post("/api/v1/telemetry/ingest", responses=_ANSWERED, openapi_extra=_takes(_LIST))
 async def take_telemetry(request: Request, platform: Ours, key: Contributor) -> Response:
     """The same bodies, and a JSON array of spans; JSON is answered with what became of the spans."""
     encoding = _encoding(request)
-    taken = await _ingest(request, platform, key.org_id, encoding, may_be_list=True)
-    return answer(taken.as_json()) if encoding == "json" else _exported(encoding, taken)
+    received = await _ingest(request, platform, key.org_id, encoding, may_be_list=True)
+    return answer(received.as_json()) if encoding == "json" else _exported(encoding, received)
 
 
 async def _ingest(

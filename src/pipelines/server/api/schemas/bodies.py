@@ -47,12 +47,12 @@ _OF_ANY_TOOL: JsonObject = {
 
 
 def _tool(says: str, schema_name: str, fields: JsonObject, others: Iterable[str]) -> JsonObject:
-    told: JsonObject = {name: {"description": "accepted, and of no effect"} for name in others}
+    properties: JsonObject = {name: {"description": "accepted, and of no effect"} for name in others}
     return {
         "description": says,
         "type": "object",
         "required": ["name", schema_name],
-        "properties": {"name": _TOOL_NAME} | told | fields | _OF_ANY_TOOL,
+        "properties": {"name": _TOOL_NAME} | properties | fields | _OF_ANY_TOOL,
         "additionalProperties": False,
     }
 

@@ -179,7 +179,7 @@ async def _overview(
 def _lately(connection: Connection, org_id: int, agent_id: int) -> Lately:
     found = batches_of_org(connection, org_id, agent_id=agent_id, limit=SHOWN, before_id=None).items
     matrices = overview.matrices_of_batches(connection, [batch.id for batch in found])
-    shown = [
+    recent = [
         batch.as_json()
         | {
             "matrix_id": matrices.get(batch.id),
@@ -189,4 +189,4 @@ def _lately(connection: Connection, org_id: int, agent_id: int) -> Lately:
         for batch in found
     ]
     datasets = datasets_of_org(connection, org_id, agent_id=agent_id, limit=SHOWN, before_id=None).items
-    return Lately(shown, datasets)
+    return Lately(recent, datasets)

@@ -74,16 +74,16 @@ async def read_agent_form(request: Request, typed: dict[str, str], *, is_change:
     mode = typed.get("mode") or "external_http"
     body: JsonObject = {"mode": mode, "status": typed.get("status") or "published"}
     problems: list[Problem] = []
-    left = FOR_HTTP if mode == "code" else FOR_CODE
+    unused = FOR_HTTP if mode == "code" else FOR_CODE
     for name in TEXTS:
         text = typed.get(name, "").strip()
-        if text and name not in left:
+        if text and name not in unused:
             body[name] = text
-        elif is_change and name not in left:
+        elif is_change and name not in unused:
             body[name] = "" if name == "description" else None
-    if typed.get(SECRET) and SECRET not in left:
+    if typed.get(SECRET) and SECRET not in unused:
         body[SECRET] = typed[SECRET]
-    if typed.get(CODE, "").strip() and CODE not in left:
+    if typed.get(CODE, "").strip() and CODE not in unused:
         body[CODE] = {"source": "paste", "text": typed[CODE].replace("\r\n", "\n")}
     for name in NUMBERS:
         _read_number(typed, name, body, problems)

@@ -79,14 +79,16 @@ async def post_switch(agent_id: Id, name: str, request: Request, visitor: Writer
             platform, visitor.org_id, agent_id, {"tools_schema": _switched(agent, name, typed)}
         )
     except (Refused, OdysseyError) as error:
-        told = [problem.as_json() for problem in problems_in(error)]
+        problems = [problem.as_json() for problem in problems_in(error)]
     else:
         mode = typed.get("mode", "sandbox")
         return go(
             f"/agents/{agent_id}/tools?tool={name}",
             f"{name} now uses {mode}. Saved as version {changed.version}.",
         )
-    return await _tools(request, visitor, agent_id, tool=name, task=None, start=0, typed=typed, problems=told)
+    return await _tools(
+        request, visitor, agent_id, tool=name, task=None, start=0, typed=typed, problems=problems
+    )
 
 
 def _switched(agent: Agent, name: str, typed: dict[str, str]) -> list[Json]:
@@ -196,7 +198,11 @@ def _in_words(read: JsonObject) -> dict[str, Any]:
 def _of_typed_rules(read: JsonObject, sentences: list[str]) -> list[str]:
     """The typed rules that are not enforced, as sentences."""
     listed: Any = read["not_understood"]
-    return [said for said in listed if not any(said.startswith(one) for one in sentences)]
+    return [
+        sentences_listed
+        for sentences_listed in listed
+        if not any(sentences_listed.startswith(one) for one in sentences)
+    ]
 
 
 def _worlds(connection: Connection, org_id: int, agent_id: int) -> list[World]:
@@ -206,9 +212,9 @@ def _worlds(connection: Connection, org_id: int, agent_id: int) -> list[World]:
     worlds: list[World] = []
     for dataset in found:
         for task in task_summaries(connection, dataset.id, limit=TASKS, after_id=None).items:
-            asked = str(task["user_instruction"] or "")[:70]
+            instruction = str(task["user_instruction"] or "")[:70]
             worlds.append(
-                World(int(str(task["id"])), f"{dataset.name[:40]}, task {task['row_number']}: {asked}")
+                World(int(str(task["id"])), f"{dataset.name[:40]}, task {task['row_number']}: {instruction}")
             )
     return worlds
 

@@ -133,8 +133,10 @@ async def post_edit(agent_id: Id, request: Request, visitor: Writer) -> Response
         return await _form_page(
             request, visitor, _without_secret(typed), agent=agent, problems=problems_in(error)
         )
-    said = "Nothing changed." if changed.version == agent.version else f"Saved as version {changed.version}."
-    return go(f"/agents/{agent_id}", said)
+    message = (
+        "Nothing changed." if changed.version == agent.version else f"Saved as version {changed.version}."
+    )
+    return go(f"/agents/{agent_id}", message)
 
 
 async def _form_page(
@@ -149,8 +151,8 @@ async def _form_page(
     """The form as the user filled it in, with each problem next to its field."""
     name = agent.definition.name if agent is not None else ""
     trail = [*TRAIL, (name, f"/agents/{agent.id}")] if agent is not None else TRAIL
-    shown = {"json_typed": "", "json_problems": []} | context
-    is_refused = bool(problems) or bool(shown["json_problems"])
+    fields = {"json_typed": "", "json_problems": []} | context
+    is_refused = bool(problems) or bool(fields["json_problems"])
     return await page(
         request,
         visitor,
@@ -163,15 +165,19 @@ async def _form_page(
         agent=agent,
         problems=problems_by_field(problems or [], agent_form.FIELDS),
         total=len(problems or []),
-        **shown,
+        **fields,
     )
 
 
 async def _import_refused(
     request: Request, visitor: Visitor, typed: str, problems: list[Problem]
 ) -> Response:
-    shown = [problem.as_json() | {"path": problem.path.removeprefix("/json") or ""} for problem in problems]
-    return await _form_page(request, visitor, agent_form.empty_form(), json_typed=typed, json_problems=shown)
+    problems_shown = [
+        problem.as_json() | {"path": problem.path.removeprefix("/json") or ""} for problem in problems
+    ]
+    return await _form_page(
+        request, visitor, agent_form.empty_form(), json_typed=typed, json_problems=problems_shown
+    )
 
 
 def _without_secret(typed: dict[str, str]) -> dict[str, str]:

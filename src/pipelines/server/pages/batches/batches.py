@@ -32,7 +32,7 @@ from pipelines.storage.database.paging import Page
 from pipelines.storage.evals.evals import Matrix, matrix_of_batch
 from pipelines.storage.lists import batch_outcomes
 from pipelines.storage.lists.run_lists import agent_names, count_runs, dataset_names, run_page
-from pipelines.storage.lists.summaries import asked_of_tasks
+from pipelines.storage.lists.summaries import instructions_of_tasks
 from pipelines.storage.runs import model_exchanges
 from pipelines.storage.runs.batches import Batch, batches_of_org
 from pipelines.wire.envelope import ErrorClass
@@ -162,8 +162,8 @@ async def resume(batch_id: Id, request: Request, visitor: Writer) -> Response:
     batch = await open_batch.resume_batch(
         platform_of(request), runner_of(request), visitor.org_id, batch_id, body
     )
-    said = "The batch continues." if batch.status == "running" else "There is nothing left to run."
-    return go(f"/batches/{batch_id}", said)
+    message = "The batch continues." if batch.status == "running" else "There is nothing left to run."
+    return go(f"/batches/{batch_id}", message)
 
 
 @router.post("/batches/{batch_id}/judge")
@@ -193,13 +193,15 @@ async def judge(batch_id: Id, request: Request, visitor: Writer) -> Response:
         after_id = done.last_id
         if after_id is None or time.monotonic() > ends_at:
             break
-    said = f"Judged {judged:,} runs again; {changed:,} verdicts changed."
-    said += f" The judge model gave no verdict for {failed:,}: {done.failed[-1]}" if done.failed else ""
+    message = f"Judged {judged:,} runs again; {changed:,} verdicts changed."
+    message += f" The judge model gave no verdict for {failed:,}: {done.failed[-1]}" if done.failed else ""
     if after_id is not None:
         oracle = "&oracle=present" if by.by_present_oracle else ""
         model = f"&judge_model={quote(by.model)}" if by.model is not None else ""
-        return go(f"/batches/{batch_id}?judge_after={after_id}{oracle}{model}", said + " Some runs are left.")
-    return go(f"/batches/{batch_id}", said)
+        return go(
+            f"/batches/{batch_id}?judge_after={after_id}{oracle}{model}", message + " Some runs are left."
+        )
+    return go(f"/batches/{batch_id}", message)
 
 
 @router.get("/batches/{batch_id}/export")
@@ -299,12 +301,12 @@ def _tasks(
         connection, batch_id=batch_id, steadiness=steadiness, limit=TASKS, after_id=after_id
     )
     ids = [task.task_id for task in found.items]
-    asked = asked_of_tasks(connection, ids)
+    instructions = instructions_of_tasks(connection, ids)
     repeats = batch_outcomes.repeats_of_tasks(connection, batch_id=batch_id, task_ids=ids)
     tasks = [
         {
             **task._asdict(),
-            **asked[task.task_id]._asdict(),
+            **instructions[task.task_id]._asdict(),
             "repeats": repeats[task.task_id][:MOST_REPEATS],
             "left_off": max(0, len(repeats[task.task_id]) - MOST_REPEATS),
         }

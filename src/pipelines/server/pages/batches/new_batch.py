@@ -92,14 +92,14 @@ async def _body(request: Request, visitor: Visitor, form: dict[str, str]) -> Jso
     if form["overwrite_cassette"]:
         body["overwrite_cassette"] = True
     if form["tag"] and isinstance(body.get("dataset_id"), int):
-        wanted = await tasks_with_tag(
+        task_ids = await tasks_with_tag(
             platform_of(request), visitor.org_id, int(form["dataset_id"]), form["tag"]
         )
-        if not wanted:
+        if not task_ids:
             message = f"no task of this dataset has the tag `{form['tag'][:80]}`"
             raise Refused([Problem(path="/tag", message=message)], "the batch")
         del body["dataset_id"]
-        body["task_ids"] = [*wanted]
+        body["task_ids"] = [*task_ids]
     return body
 
 
@@ -159,14 +159,14 @@ async def _foreseen(
         tags = await tags_of_dataset(platform, visitor.org_id, dataset_id)
         if problems or agent_id is None or repeats is None or repeats > MAX_REPEATS:
             return None, tags
-        wanted = BatchEstimateRequest(
+        estimate_request = BatchEstimateRequest(
             agent_id=agent_id,
             dataset_id=dataset_id,
             tag=form["tag"] if form["tag"] in tags else "",
             repeats=repeats,
             concurrency=numbers.get("concurrency"),
         )
-        return await estimate_batch(platform, visitor.org_id, wanted), tags
+        return await estimate_batch(platform, visitor.org_id, estimate_request), tags
     except NotFound:
         return None, {}
 
@@ -196,8 +196,8 @@ def _with_chosen(options: Offered, chosen: str) -> Offered:
 
 
 def _tags(tags: dict[str, int], form: dict[str, str]) -> Offered:
-    shown = [(tag, f"{tag[:80]}: {_tasks(number)}") for tag, number in list(tags.items())[:MOST_OFFERED]]
-    return _with_chosen(shown, form["tag"])
+    options = [(tag, f"{tag[:80]}: {_tasks(number)}") for tag, number in list(tags.items())[:MOST_OFFERED]]
+    return _with_chosen(options, form["tag"])
 
 
 def _tasks(number: int) -> str:

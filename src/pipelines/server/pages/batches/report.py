@@ -20,11 +20,11 @@ MaxMb = Annotated[int, Query(ge=1, le=MOST_MB)]
 async def report_page(
     request: Request, visitor: Reader, batch_id: Id, max_mb: MaxMb = DEFAULT_MB
 ) -> Response:
-    told = await report_contents(platform_of(request), visitor.org_id, batch_id, max_mb)
+    contents = await report_contents(platform_of(request), visitor.org_id, batch_id, max_mb)
     trail = [("Batches", "/batches"), (f"Batch {batch_id}", f"/batches/{batch_id}")]
     sizes = [(number, f"{number} MB") for number in sorted({*SIZES, max_mb})]
     return await page(
-        request, visitor, "report.html", title="Report", here="runs", trail=trail, told=told, sizes=sizes
+        request, visitor, "report.html", title="Report", here="runs", trail=trail, told=contents, sizes=sizes
     )
 
 

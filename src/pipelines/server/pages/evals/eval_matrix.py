@@ -168,10 +168,10 @@ async def matrix_page(
     """The whole page, or for htmx the part that changes while the matrix runs; 204 if it has not changed."""
     show = show if show in ROW_FILTERS else "all"
     at = number_of(first) or 0
-    shown = await views_of(request).page(visitor.org_id, matrix_id, first=at, show=show, seen=seen)
-    if shown.body is None:
+    view = await views_of(request).page(visitor.org_id, matrix_id, first=at, show=show, seen=seen)
+    if view.body is None:
         return Response(status_code=204, headers=HEADERS)
-    context = _map_context(shown, show, at)
+    context = _map_context(view, show, at)
     if request.headers.get("hx-request"):
         return await part(visitor, "eval_map.html", **context)
     title = f"{context['agent']} under pressure"
@@ -232,28 +232,28 @@ async def cell_page(
     matrix_id: str, request: Request, visitor: Reader, scenario: Word = "", variation: Word = ""
 ) -> Response:
     """Without a variation: the baseline of the scenario."""
-    shown = await views_of(request).cell(visitor.org_id, matrix_id, scenario, variation or None)
-    body, path = shown.body, f"/evals/{quote(matrix_id, safe='')}"
+    view = await views_of(request).cell(visitor.org_id, matrix_id, scenario, variation or None)
+    body, path = view.body, f"/evals/{quote(matrix_id, safe='')}"
     cell, row, column = body["cell"], body["row"], body["column"]
     settings = body["report"].get("settings") or {}
     read = await read_cell(
         platform_of(request),
-        shown.matrix,
+        view.matrix,
         scenario_id=scenario,
         version=int(row["version"]),
         variation=variation or None,
         components=(cell or {}).get("components") or (),
     )
-    under = column["name"] if column is not None else "baseline"
-    agent = (body["report"].get("agent") or {}).get("name") or f"agent {shown.matrix.agent_id}"
+    column_name = column["name"] if column is not None else "baseline"
+    agent = (body["report"].get("agent") or {}).get("name") or f"agent {view.matrix.agent_id}"
     return await page(
         request,
         visitor,
         "eval_cell.html",
-        title=f"{row['name']} · {under}",
+        title=f"{row['name']} · {column_name}",
         here="evals",
         trail=(*TRAIL, (f"{agent} under pressure", path)),
-        matrix=shown.matrix,
+        matrix=view.matrix,
         path=path,
         row=row,
         column=column,

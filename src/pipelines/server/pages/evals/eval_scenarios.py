@@ -123,10 +123,10 @@ async def change(scenario_id: str, request: Request, visitor: Writer) -> Respons
     except Conflict as error:
         problem = Problem(path="", message=error.message, hint="copy your text, then reload the scenario")
         return await _editor(request, visitor, text, stored=before, problems=[problem], status=409, base=form)
-    said = (
+    message = (
         "Nothing was changed." if stored.version == before.version else f"Version {stored.version} is stored."
     )
-    return go(f"/evals/scenarios/{scenario_id}", said)
+    return go(f"/evals/scenarios/{scenario_id}", message)
 
 
 @router.post("/evals/scenarios/{scenario_id}/delete")

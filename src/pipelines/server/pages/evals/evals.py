@@ -118,8 +118,8 @@ def _with(request: Request, **changed: str) -> str:
 async def summary_page(request: Request, visitor: Reader, days: Word = "", agent: Word = "") -> Response:
     asked_days = number_of(days) if number_of(days) in DAYS else None
     since = _days_ago(asked_days) if asked_days is not None else None
-    asked = SummaryFilters(since=since, agent_id=number_of(agent))
-    summary: Any = await summarize_evals(platform_of(request), visitor.org_id, asked)
+    filters = SummaryFilters(since=since, agent_id=number_of(agent))
+    summary: Any = await summarize_evals(platform_of(request), visitor.org_id, filters)
     by_day = list(reversed(summary["by_day"]))
     return await page(
         request,
@@ -210,8 +210,8 @@ async def adopt_draft(draft_id: str, request: Request, visitor: Writer) -> Respo
         body |= (await read_text(platform, visitor.org_id, text))[0] if text.strip() else draft.scenario
     except Refused as refused:
         return await _draft_page(request, visitor, draft_id, text=text, problems=refused.problems, status=422)
-    made = await draft_scenarios.adopt_draft(platform, visitor.org_id, draft_id, body)
-    return go(f"/evals/scenarios/{made['id']}", "The draft is a scenario now.")
+    created = await draft_scenarios.adopt_draft(platform, visitor.org_id, draft_id, body)
+    return go(f"/evals/scenarios/{created['id']}", "The draft is a scenario now.")
 
 
 @router.post("/evals/drafts/{draft_id}/dismiss")

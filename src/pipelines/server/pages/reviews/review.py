@@ -40,7 +40,7 @@ from pipelines.server.pages.visitor import Keeper, Reader, Writer, form_texts, r
 from pipelines.server.service.review_watch import ReviewWatch
 from pipelines.storage.agents.agents import agent_names
 from pipelines.storage.database.connection import Connection
-from pipelines.storage.lists.summaries import asked_of_runs
+from pipelines.storage.lists.summaries import instructions_of_runs
 
 router = APIRouter()
 MOST_AGENTS = 200
@@ -53,12 +53,12 @@ async def review_page(
     request: Request, visitor: Reader, cursor: Annotated[str, Query(max_length=200)] = ""
 ) -> Response:
     platform = platform_of(request)
-    wanted = read_queue_filters(request.query_params)
+    filters = read_queue_filters(request.query_params)
     watch: ReviewWatch = request.app.state.review_watch
     await watch.look()  # what has ended by now is among what is shown
     caller = looker_of(request, visitor)
-    found = await listed(platform, caller, wanted, limit=SHOWN, cursor=cursor)
-    names, asked = await platform.database.read(
+    found = await listed(platform, caller, filters, limit=SHOWN, cursor=cursor)
+    names, instructions = await platform.database.read(
         lambda connection: _names_and_requests(connection, visitor.org_id, found.items)
     )
     more = cursor_of(found)
@@ -68,17 +68,17 @@ async def review_page(
         "review.html",
         title="Review",
         here="review",
-        wanted=wanted,
-        items=[_row(item, asked) for item in found.items],
+        wanted=filters,
+        items=[_row(item, instructions) for item in found.items],
         first=next_free(found.items, caller, "") if not cursor else None,
         free=sum(1 for item in found.items if is_free(item, caller)),
-        more=f"/review{wanted.query(cursor=more)}" if more else None,
-        back=f"/review{wanted.query()}" if cursor else None,
+        more=f"/review{filters.query(cursor=more)}" if more else None,
+        back=f"/review{filters.query()}" if cursor else None,
         agents=names,
         statuses=STATUSES,
         kinds=KINDS,
         risks=tuple(RISK_RANKS),
-        effects=effects_in_general(ReviewKind(wanted.kind)) if wanted.kind else [],
+        effects=effects_in_general(ReviewKind(filters.kind)) if filters.kind else [],
         reviewer=caller.reviewer,
         progress=await read_progress(platform, visitor.org_id, since=None),
         agreement=await _agreement(platform, visitor.org_id),
@@ -92,23 +92,23 @@ async def review_page(
 @router.post("/review/bulk")
 async def bulk(request: Request, visitor: Writer) -> Response:
     form, texts = await read_form(request), await form_texts(request)
-    wanted = read_queue_filters(texts)
+    filters = read_queue_filters(texts)
     action = texts.get("action", "")
     body: JsonObject = {"action": action, "ids": [str(id) for id in form.getlist("id")]}
     if action == "verdict":
         body |= {key: texts[key] for key in ("verdict", "note") if texts.get(key)}
     if not body["ids"]:
-        return go(f"/review{wanted.query()}", "Select at least one item first.")
+        return go(f"/review{filters.query()}", "Select at least one item first.")
     if action == "verdict" and "verdict" not in body:
-        return go(f"/review{wanted.query()}", "Choose a verdict first.")
+        return go(f"/review{filters.query()}", "Choose a verdict first.")
     platform, caller = platform_of(request), looker_of(request, visitor)
-    asked = read_bulk(body)
-    results = await act_on_several(platform, caller, asked)
+    bulk_request = read_bulk(body)
+    results = await act_on_several(platform, caller, bulk_request)
     for result in results:
-        if result["ok"] and asked.verdict.get("verdict") == Verdict.NEEDS_MORE_RUNS:
+        if result["ok"] and bulk_request.verdict.get("verdict") == Verdict.NEEDS_MORE_RUNS:
             await queue_requested_runs(platform, runner_of(request), str(result["id"]))
     forget_counts(request, visitor.org_id)
-    return go(f"/review{wanted.query()}", _result_message(results, action))
+    return go(f"/review{filters.query()}", _result_message(results, action))
 
 
 @router.post("/review/as")
@@ -148,8 +148,10 @@ def _names_and_requests(
 ) -> tuple[dict[int, str], dict[int, str | None]]:
     """The names of the agents, and the user requests of the runs of the items."""
     run_ids = [item["run_id"] for item in items if item["scenario_id"] is None]
-    asked = asked_of_runs(connection, org_id=org_id, run_ids=[id for id in run_ids if isinstance(id, int)])
-    texts = {run_id: of.user_instruction for run_id, of in asked.items()}
+    instructions = instructions_of_runs(
+        connection, org_id=org_id, run_ids=[id for id in run_ids if isinstance(id, int)]
+    )
+    texts = {run_id: of.user_instruction for run_id, of in instructions.items()}
     return agent_names(connection, org_id, limit=MOST_AGENTS), texts
 
 
@@ -172,9 +174,9 @@ async def _agreement(platform: Platform, org_id: int) -> list[JsonObject]:
 def _result_message(results: list[JsonObject], action: str) -> str:
     done = sum(1 for result in results if result["ok"])
     word = {"claim": "taken", "release": "released"}.get(action, "decided")
-    said = f"{done} of {len(results)} {word}."
+    message = f"{done} of {len(results)} {word}."
     problems = list(dict.fromkeys(_refusal(result) for result in results if not result["ok"]))
-    return " ".join([said, *problems[:3]])
+    return " ".join([message, *problems[:3]])
 
 
 def _refusal(result: JsonObject) -> str:

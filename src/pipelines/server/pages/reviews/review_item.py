@@ -78,18 +78,18 @@ async def release(review_id: ReviewId, request: Request, visitor: Writer) -> Res
 async def decide(review_id: ReviewId, request: Request, visitor: Writer) -> Response:
     platform, caller = platform_of(request), looker_of(request, visitor)
     form = await form_texts(request)
-    wanted = read_queue_filters(form)
-    waiting = (await listed(platform, caller, wanted, limit=WINDOW)).items
+    filters = read_queue_filters(form)
+    waiting = (await listed(platform, caller, filters, limit=WINDOW)).items
     try:
         item = await decide_reviews.give_verdict(platform, caller, review_id, await _verdict(request, form))
     except (Refused, Conflict, ReviewClaimed) as refused:
-        return await _item_page(request, visitor, review_id, wanted, refused=refused, typed=form)
+        return await _item_page(request, visitor, review_id, filters, refused=refused, typed=form)
     if item["verdict"] == Verdict.NEEDS_MORE_RUNS:
         await queue_requested_runs(platform, runner_of(request), review_id)
     forget_counts(request, visitor.org_id)
     following = next_free(waiting, caller, review_id)
     where = f"/review/{following}" if following is not None else "/review"
-    return go(where + wanted.query(done=review_id), _done(item))
+    return go(where + filters.query(done=review_id), _done(item))
 
 
 @router.post("/review/{review_id}/reopen")
@@ -118,13 +118,13 @@ async def make_scenario(review_id: ReviewId, request: Request, visitor: Writer) 
             risk_level=form.get("risk_level", ""),
             expected_behavior=await _json(request, form, "expected"),
         )
-        made = await scenario_from_run(platform, visitor.org_id, item["run_id"], fields)
+        scenario = await scenario_from_run(platform, visitor.org_id, item["run_id"], fields)
     except (Refused, Conflict) as refused:
-        wanted = read_queue_filters(form)
+        filters = read_queue_filters(form)
         return await _item_page(
-            request, visitor, review_id, wanted, refused=refused, typed=form, is_scenario=True
+            request, visitor, review_id, filters, refused=refused, typed=form, is_scenario=True
         )
-    return go(f"/evals/scenarios/{made.scenario_id}", f"Created from run {item['run_id']}.")
+    return go(f"/evals/scenarios/{scenario.scenario_id}", f"Created from run {item['run_id']}.")
 
 
 async def _item_page(

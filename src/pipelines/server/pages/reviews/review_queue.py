@@ -40,10 +40,10 @@ class QueueFilters:
     def query(self, **more: str) -> str:
         """The filters as a query string with its question mark; empty filters are omitted."""
         fields = {name: getattr(self, name) for name in ("status", "kind", "risk", "agent", "mine")}
-        told = {name: value for name, value in (fields | more).items() if value}
-        if told.get("status") == "waiting":
-            del told["status"]
-        return f"?{urlencode(told)}" if told else ""
+        query = {name: value for name, value in (fields | more).items() if value}
+        if query.get("status") == "waiting":
+            del query["status"]
+        return f"?{urlencode(query)}" if query else ""
 
     def filter(self, org_id: int) -> QueueFilter:
         statuses: tuple[ReviewStatus, ...] = WAITING
@@ -60,25 +60,27 @@ class QueueFilters:
 
 def read_queue_filters(query: Mapping[str, str]) -> QueueFilters:
     """Parses the filters; raises Refused with all invalid ones."""
-    wanted = QueueFilters(**{name: query.get(name, "") for name in ("kind", "risk", "agent", "mine")})
-    wanted = replace(wanted, status=query.get("status") or "waiting")
+    filters = QueueFilters(**{name: query.get(name, "") for name in ("kind", "risk", "agent", "mine")})
+    filters = replace(filters, status=query.get("status") or "waiting")
     problems = [
         Problem(path=name, message=f"must be one of {', '.join(choices)}, not {value[:40]!r}")
         for name, value, choices in (
-            ("status", wanted.status, STATUSES),
-            ("kind", wanted.kind, tuple(ReviewKind)),
-            ("risk", wanted.risk, tuple(RISK_RANKS)),
-            ("mine", wanted.mine, ("yes",)),
+            ("status", filters.status, STATUSES),
+            ("kind", filters.kind, tuple(ReviewKind)),
+            ("risk", filters.risk, tuple(RISK_RANKS)),
+            ("mine", filters.mine, ("yes",)),
         )
         if value and value not in choices
     ]
-    if wanted.agent and not (wanted.agent.isascii() and wanted.agent.isdigit() and len(wanted.agent) < 19):
+    if filters.agent and not (
+        filters.agent.isascii() and filters.agent.isdigit() and len(filters.agent) < 19
+    ):
         problems.append(
-            Problem(path="agent", message=f"must be an agent's number, not {wanted.agent[:40]!r}")
+            Problem(path="agent", message=f"must be an agent's number, not {filters.agent[:40]!r}")
         )
     if problems:
         raise Refused(problems, "the filters")
-    return wanted
+    return filters
 
 
 def looker_of(request: Request, visitor: Visitor) -> Caller:

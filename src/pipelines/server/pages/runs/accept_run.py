@@ -47,10 +47,10 @@ async def accept(run_id: Id, request: Request, platform: Ours, visitor: Writer) 
         return await _page(request, visitor, proposal, typed, refused.problems)
     forget_counts(request, visitor.org_id)
     judged = done.run.verdict or "not judged"
-    said = (
+    message = (
         f"Saved as oracle version {done.version} of the task. With it, the verdict of this run is {judged}."
     )
-    return go(f"/runs/{run_id}", said)
+    return go(f"/runs/{run_id}", message)
 
 
 async def _read_form(request: Request, typed: Mapping[str, str]) -> JsonObject:

@@ -24,8 +24,8 @@ async def coding_context(platform: Platform, run: Run) -> dict[str, Any]:
         return {"coding": None, "change": None}
     coding = await read_coding(platform, run.org_id, run.id)
     diff = coding["diff"]
-    shown = await asyncio.to_thread(shown_diff, diff) if diff is not None else None
-    return {"coding": coding | {"scenario_ref": run.seed.scenario_ref}, "change": shown}
+    diff_view = await asyncio.to_thread(shown_diff, diff) if diff is not None else None
+    return {"coding": coding | {"scenario_ref": run.seed.scenario_ref}, "change": diff_view}
 
 
 @router.post("/runs/{run_id}/rescore")
@@ -38,8 +38,10 @@ async def rescore(run_id: Id, request: Request, platform: Ours, visitor: Writer)
         return go(f"/runs/{run_id}", error.message)
     forget_counts(request, visitor.org_id)
     now = after.verdict or "no verdict"
-    told = f"{now}, as before" if before.verdict == after.verdict else f"{before.verdict or 'none'} → {now}"
-    return go(f"/runs/{run_id}", f"Scored again: {told}.")
+    message = (
+        f"{now}, as before" if before.verdict == after.verdict else f"{before.verdict or 'none'} → {now}"
+    )
+    return go(f"/runs/{run_id}", f"Scored again: {message}.")
 
 
 @router.get("/runs/{run_id}/patch")

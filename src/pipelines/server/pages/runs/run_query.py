@@ -39,8 +39,8 @@ class RunQuery:
         return bool(self.given)
 
     def url(self, path: str, *, cursor: str | None = None) -> str:
-        asked = self.given | ({"cursor": cursor} if cursor is not None else {})
-        return f"{path}?{urlencode(asked)}" if asked else path
+        query = self.given | ({"cursor": cursor} if cursor is not None else {})
+        return f"{path}?{urlencode(query)}" if query else path
 
 
 def read_run_query(params: Mapping[str, str], org_id: int, **fixed: int) -> RunQuery:
@@ -59,13 +59,13 @@ def read_run_query(params: Mapping[str, str], org_id: int, **fixed: int) -> RunQ
     words = given.get("q", "")
     if len(words) > LONGEST_WORDS:
         problems.append(Problem(path="q", message=f"has over {LONGEST_WORDS} characters"))
-    wanted = RunFilter(
+    filters = RunFilter(
         org_id=org_id,
         words=words[:LONGEST_WORDS],
         **ids | fixed | chosen | {name: YES_NO.get(value) for name, value in switched.items()},
     )
     return RunQuery(
-        given=given, wanted=wanted, before_id=_place(params.get("cursor", ""), problems), problems=problems
+        given=given, wanted=filters, before_id=_place(params.get("cursor", ""), problems), problems=problems
     )
 
 

@@ -62,7 +62,7 @@ async def run_page(
     timeline = read.timeline
     run = timeline.run
     assert read.step is not None
-    shown = timeline.items[read.step.place].name
+    step_name = timeline.items[read.step.place].name
     trail = [("Runs", "/runs")]
     trail += [(f"Batch {run.batch_id}", f"/batches/{run.batch_id}")] if run.batch_id is not None else []
     return await page(
@@ -81,11 +81,11 @@ async def run_page(
         earlier=read.earlier,
         warnings=warnings_of(run)[:MOST_WARNINGS],
         warning_count=len(warnings_of(run)),
-        missed=s if s and s != shown else "",
+        missed=s if s and s != step_name else "",
         is_asked=bool(s),
         found=await _found(platform, visitor, run_id, q) if q else None,
         q=q,
-        **_list_context(timeline, read.briefs, read.window, shown),
+        **_list_context(timeline, read.briefs, read.window, step_name),
         **await _step_parts(platform, visitor, read.step),
         **await coding_context(platform, run),
     )
@@ -202,10 +202,10 @@ async def judge(run_id: Id, request: Request, platform: Ours, visitor: Writer) -
     same = (before.verdict, before.failure_mode) == (after.verdict, after.failure_mode)
     now = after.verdict or "no verdict"
     now += f" ({after.pending_reason})" if after.pending_reason else ""
-    told = (
+    message = (
         f"Judged again: {now}, as before." if same else f"Judged again: {before.verdict or 'none'} → {now}."
     )
-    return go(f"/runs/{run_id}", told)
+    return go(f"/runs/{run_id}", message)
 
 
 @router.post("/runs/{run_id}/verdict")
@@ -234,8 +234,8 @@ def _view_chooser(s: str, at: int | None) -> Callable[[Timeline], TimelineView]:
     """The requested step, else the most relevant one, and the lines around it or the requested lines."""
 
     def choose(timeline: Timeline) -> TimelineView:
-        shown = s if s in timeline.positions else first_shown(timeline)
-        return TimelineView(window_at(timeline.positions[shown] if at is None else at, timeline), shown)
+        step = s if s in timeline.positions else first_shown(timeline)
+        return TimelineView(window_at(timeline.positions[step] if at is None else at, timeline), step)
 
     return choose
 

@@ -63,9 +63,11 @@ def lines_of(timeline: Timeline, briefs: dict[int, StepBrief], window: range) ->
     for place in window:
         item = timeline.items[place]
         actor = item.step.actor_id if item.step is not None else None
-        shown = actor if lanes and actor != before else None
+        actor_shown = actor if lanes and actor != before else None
         before = actor if item.step is not None else before
-        lines.append(_line(timeline, item, briefs, place=place, lane=lanes.get(actor or ""), actor=shown))
+        lines.append(
+            _line(timeline, item, briefs, place=place, lane=lanes.get(actor or ""), actor=actor_shown)
+        )
     return lines
 
 
@@ -84,8 +86,8 @@ def _line(
         return base._replace(number="0", label="user", text=_cut(run.seed.user_instruction))
     if item.kind == "end":
         if run.error_class is not None:
-            told = run.error_class.replace("_", " ")
-            return base._replace(sign="✕", colour="red", label="ended", text=told, is_failure=True)
+            error_name = run.error_class.replace("_", " ")
+            return base._replace(sign="✕", colour="red", label="ended", text=error_name, is_failure=True)
         return base._replace(sign="❞", label="answer", text=_cut(run.final_response or run.status.value))
     if item.message is not None:
         message = timeline.messages[item.message]
@@ -141,8 +143,8 @@ def event_text(kind: str, payload: str | None) -> str:
         target, reason = value.get("to_actor", value.get("to")), value.get("reason")
         return _cut(f"to {target}" + (f": {reason}" if reason else ""))
     if isinstance(value, dict):
-        said = next(_texts(value), None)
-        return _cut(said if said is not None else dumps(value).decode())
+        text = next(_texts(value), None)
+        return _cut(text if text is not None else dumps(value).decode())
     return _cut(_beginning(payload or ""))
 
 

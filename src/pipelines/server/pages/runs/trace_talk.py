@@ -17,17 +17,17 @@ KNOWLEDGE_WORDS = {
 
 def talk_context(run: Run) -> dict[str, Any] | None:
     """The template context of the conversation; None if no model played the user."""
-    told: Any = run.conversation if isinstance(run.conversation, dict) else {}
-    if told.get("played_by") != "persona":
+    conversation: Any = run.conversation if isinstance(run.conversation, dict) else {}
+    if conversation.get("played_by") != "persona":
         return None
-    turns = {turn["turn"]: turn for turn in told.get("turns", ())}
+    turns = {turn["turn"]: turn for turn in conversation.get("turns", ())}
     lines = _lines(messages_from_stored(run.messages or ()), turns)
     used = [fact for turn in turns.values() for fact in turn["facts_used"]]
     return {
-        "model": told.get("model"),
-        "prompt_version": told.get("prompt_version"),
-        "ended_by": ENDED_BY.get(told.get("ended_by"), told.get("ended_by")),
-        "reason": told.get("reason"),
+        "model": conversation.get("model"),
+        "prompt_version": conversation.get("prompt_version"),
+        "ended_by": ENDED_BY.get(conversation.get("ended_by"), conversation.get("ended_by")),
+        "reason": conversation.get("reason"),
         "lines": lines[:MOST_LINES],
         "more": max(0, len(lines) - MOST_LINES),
         "facts": [

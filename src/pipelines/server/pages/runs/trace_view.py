@@ -47,8 +47,8 @@ def strip_of(read: RunInFull) -> dict[str, Any]:
 def cause_words(run: Run) -> str | None:
     """The failure mode, the error or the pending reason as a sentence."""
     words = pending_words(run.pending_reason)
-    told = mode_in_words(run.failure_mode) or error_in_words(run.error_class, run.error_json)
-    return told or (words.says if words else None)
+    reason = mode_in_words(run.failure_mode) or error_in_words(run.error_class, run.error_json)
+    return reason or (words.says if words else None)
 
 
 def _was_reached(run: Run) -> bool:
@@ -176,12 +176,12 @@ def took_ms(run: Run) -> float | None:
 
 def usage_of(metadata: Json) -> dict[str, float | None]:
     """Tokens and cost as the agent reports them; if it reports no tokens, those that the gateway counted."""
-    told = metadata if isinstance(metadata, dict) else {}
-    gateway = told.get("model_gateway")
+    usage = metadata if isinstance(metadata, dict) else {}
+    gateway = usage.get("model_gateway")
     counted = gateway if isinstance(gateway, dict) else {}
 
     def number(key: str, other: str | None = None) -> float | None:
-        for value in (told.get(key), counted.get(other) if other else None):
+        for value in (usage.get(key), counted.get(other) if other else None):
             if isinstance(value, int | float) and not isinstance(value, bool):
                 return value
         return None
@@ -235,13 +235,13 @@ def _task_parts(run: Run) -> dict[str, Any]:
 def _error(run: Run) -> dict[str, Any] | None:
     if run.error_class is None:
         return None
-    told = run.error_json if isinstance(run.error_json, dict) else {}
+    error = run.error_json if isinstance(run.error_json, dict) else {}
     return {
         "class": run.error_class,
         "words": error_in_words(run.error_class),
-        "detail": str(told.get("detail") or ""),
-        "hint": str(told.get("hint") or ""),
-        "traceback": str(told.get("traceback") or ""),
+        "detail": str(error.get("detail") or ""),
+        "hint": str(error.get("hint") or ""),
+        "traceback": str(error.get("traceback") or ""),
     }
 
 
@@ -249,7 +249,7 @@ def _transcript(timeline: Timeline) -> dict[str, Any] | None:
     """The agent's transcript, if its messages could not be placed between the calls."""
     if timeline.has_placed or not timeline.messages:
         return None
-    shown = timeline.messages[:MOST_MESSAGES]
+    messages = timeline.messages[:MOST_MESSAGES]
     return {
         "messages": [
             {
@@ -258,9 +258,9 @@ def _transcript(timeline: Timeline) -> dict[str, Any] | None:
                 "thinking": thinking_text(message),
                 "calls": [call.name for call in message.tool_calls],
             }
-            for message in shown
+            for message in messages
         ],
-        "more": len(timeline.messages) - len(shown),
+        "more": len(timeline.messages) - len(messages),
     }
 
 

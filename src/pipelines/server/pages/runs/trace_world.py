@@ -29,15 +29,15 @@ def world_context(step: StepInFull) -> dict[str, Any] | None:
         # What this step alone has touched is told as its own change.
         and not (is_after_this and world.first_steps[each.entity_type, each.id] == world.step)
     ]
-    shown = list(_within(changed))
+    entities = list(_within(changed))
     return {
         "step": world.step,
         "is_after_this": is_after_this,
         "changes": [(change, _unchanged_fields(world, change)) for change in world.changes[:MOST_CHANGED]],
         "more_changes": max(0, len(world.changes) - MOST_CHANGED),
         "flag_changes": world.flag_changes[:MOST_FLAGS],
-        "changed": shown,
-        "more_changed": len(changed) - len(shown),
+        "changed": entities,
+        "more_changed": len(changed) - len(entities),
         "most_fields": MOST_FIELDS,
         "types": _types(world),
         "more_types": max(0, len(world.ledger.entity_types()) - MOST_TYPES),
@@ -48,11 +48,11 @@ def world_context(step: StepInFull) -> dict[str, Any] | None:
 
 def _within(changed: list[EntityChange]) -> Iterator[EntityChange]:
     """As many entities as fit into the column with their fields."""
-    left = MOST_SHOWN
+    fields_left = MOST_SHOWN
     for entity in changed[:MOST_CHANGED]:
-        if left <= 0:
+        if fields_left <= 0:
             return
-        left -= len(entity.fields) + 1
+        fields_left -= len(entity.fields) + 1
         yield entity
 
 
@@ -72,15 +72,15 @@ def _types(world: WorldAfter) -> list[dict[str, Any]]:
         touched = world.ledger.changed(kind)
         untouched = ((id, attrs) for id, attrs in world.ledger.entities(kind) if id not in touched)
         total = world.ledger.count(kind)
-        shown = list(islice(untouched, MOST_OF_TYPE))
-        if not shown and touched:  # all of it is told above
+        records = list(islice(untouched, MOST_OF_TYPE))
+        if not records and touched:  # all of it is told above
             continue
         found.append(
             {
                 "name": kind,
                 "count": total,
                 "changed": sum(1 for attrs in touched.values() if attrs is not None),
-                "entities": shown,
+                "entities": records,
             }
         )
     return found

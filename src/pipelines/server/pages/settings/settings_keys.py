@@ -31,10 +31,10 @@ async def make_key(request: Request, visitor: Keeper) -> Response:
     form = await form_texts(request)
     body: JsonObject = {"name": form.get("name", ""), "role": form.get("role", "")}
     try:
-        made = await manage_keys.create_key(platform_of(request), visitor.identity, body)
+        created = await manage_keys.create_key(platform_of(request), visitor.identity, body)
     except (Refused, Forbidden) as refused:
         return await _keys(request, visitor, refused=refused, typed=form)
-    return await _keys(request, visitor, made=made.key.as_json(), secret=made.api_key)
+    return await _keys(request, visitor, made=created.key.as_json(), secret=created.api_key)
 
 
 @router.post("/settings/keys/{key_id}/revoke")
@@ -56,11 +56,11 @@ async def set_credential(request: Request, visitor: Writer) -> Response:
     form = await form_texts(request)
     body: JsonObject = {"name": form.get("name", "").strip(), "value": form.get("value", "")}
     try:
-        made = await manage_credentials.set_credential(platform_of(request), visitor.org_id, body)
+        stored = await manage_credentials.set_credential(platform_of(request), visitor.org_id, body)
     except Refused as refused:
         return await _credentials(request, visitor, refused=refused, name=form.get("name", ""))
-    warned = " ".join(_warning_text(each) for each in made.soft_warnings)
-    return go("/settings/credentials", f"{made.credential.name} is set. {warned}".strip())
+    warned = " ".join(_warning_text(each) for each in stored.soft_warnings)
+    return go("/settings/credentials", f"{stored.credential.name} is set. {warned}".strip())
 
 
 @router.post("/settings/credentials/{credential_id}/delete")

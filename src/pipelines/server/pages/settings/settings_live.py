@@ -47,10 +47,10 @@ async def add_endpoint(request: Request, visitor: Writer) -> Response:
     text = (await form_texts(request)).get("endpoint", "")
     try:
         body = await _object(request, text)
-        made = await manage_endpoints.create_endpoint(platform_of(request), visitor.org_id, body)
+        created = await manage_endpoints.create_endpoint(platform_of(request), visitor.org_id, body)
     except Refused as refused:
         return await _endpoints(request, visitor, refused=refused, typed=text)
-    return go(f"/settings/endpoints/{made.endpoint.id}", f"The endpoint {made.endpoint.name} is added.")
+    return go(f"/settings/endpoints/{created.endpoint.id}", f"The endpoint {created.endpoint.name} is added.")
 
 
 @router.get("/settings/endpoints/{endpoint_id}")
@@ -95,14 +95,14 @@ async def _endpoints(
         return found.items, bound, found.last_id
 
     endpoints, bound, last_id = await platform_of(request).database.read(read)
-    shown = [each.as_json() | {"agents": number} for each, number in zip(endpoints, bound, strict=True)]
+    rows = [each.as_json() | {"agents": number} for each, number in zip(endpoints, bound, strict=True)]
     return await settings_page(
         request,
         visitor,
         "settings_endpoints.html",
         "endpoints",
         status=422 if refused is not None else 200,
-        endpoints=shown,
+        endpoints=rows,
         more=f"/settings/endpoints?cursor={encode_cursor(str(last_id))}" if last_id is not None else None,
         back="/settings/endpoints" if cursor else None,
         problems=refused.problems if refused is not None else [],
@@ -152,12 +152,14 @@ async def import_cassette(request: Request, visitor: Writer) -> Response:
             message = f"is over {MAX_BYTES // (1024 * 1024)} MiB"
             raise Refused([Problem(path="/file", message=message)], "the cassette")
         name = name or file.filename.removesuffix(".jsonl")
-        taken = await manage_cassettes.import_cassette(platform_of(request), visitor.org_id, name, file.file)
+        imported = await manage_cassettes.import_cassette(
+            platform_of(request), visitor.org_id, name, file.file
+        )
     except TookTooMuch as error:
         raise unreadable(error) from None
     except Refused as refused:
         return await _cassettes(request, visitor, refused=refused, name=name)
-    return go("/settings/cassettes", f"{taken.name} has {taken.calls} calls.")
+    return go("/settings/cassettes", f"{imported.name} has {imported.calls} calls.")
 
 
 @router.get("/settings/cassettes/{name}/export")

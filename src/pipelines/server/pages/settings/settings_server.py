@@ -148,12 +148,12 @@ def _setting_rows(settings: Settings) -> Iterator[Setting]:
     for each in SETTINGS:
         value = getattr(settings, each.field)
         is_default = str(value) == str(each.default)
-        shown = str(value)
+        shown_value = str(value)
         if each.field in SECRET and value:
-            shown = MASKED
-        elif each.field == "database_url" and "@" in shown:  # a password may stand before it
-            shown = f"{shown.split('://', 1)[0]}://…@{shown.rpartition('@')[2]}"
-        yield Setting(each.variable, shown, is_default, each.help)
+            shown_value = MASKED
+        elif each.field == "database_url" and "@" in shown_value:  # a password may stand before it
+            shown_value = f"{shown_value.split('://', 1)[0]}://…@{shown_value.rpartition('@')[2]}"
+        yield Setting(each.variable, shown_value, is_default, each.help)
 
 
 def _sizes(settings: Settings) -> list[FolderSize]:

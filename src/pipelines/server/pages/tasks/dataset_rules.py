@@ -74,8 +74,8 @@ async def post_dismiss(dataset_id: Id, request: Request, visitor: Writer) -> Res
         await translate_rules.dismiss_sentences(platform, visitor.org_id, dataset_id, ticked, by)
     except Refused as refused:
         return await _page(request, visitor, dataset_id, said=refused.problems[0].said())
-    told = f"{len(ticked)} sentences are dismissed. They have no effect in runs created from now on."
-    return go(f"/datasets/{dataset_id}/rules", told)
+    message = f"{len(ticked)} sentences are dismissed. They have no effect in runs created from now on."
+    return go(f"/datasets/{dataset_id}/rules", message)
 
 
 @router.post("/datasets/{dataset_id}/rules/accept")
@@ -89,8 +89,8 @@ async def post_accept_ticked(dataset_id: Id, request: Request, visitor: Writer) 
         await translate_rules.accept_rules(platform, visitor.org_id, dataset_id, ids, by)
     except Conflict as conflict:
         return await _page(request, visitor, dataset_id, said=conflict.message)
-    told = f"{len({*ids})} rules are accepted. They apply to runs created from now on."
-    return go(f"/datasets/{dataset_id}/rules", told)
+    message = f"{len({*ids})} rules are accepted. They apply to runs created from now on."
+    return go(f"/datasets/{dataset_id}/rules", message)
 
 
 @router.post("/datasets/{dataset_id}/rules/{rule_id}/accept")
@@ -119,9 +119,9 @@ async def _page(request: Request, visitor: Visitor, dataset_id: int, *, said: st
     platform = platform_of(request)
     dataset = await find_dataset(platform, visitor.org_id, dataset_id)
     rules = await translate_rules.read_rules(platform, visitor.org_id, dataset_id)
-    shown: Any = {"items": [], "findings": [], "texts_not_read": 0}
+    sentences: Any = {"items": [], "findings": [], "texts_not_read": 0}
     if dataset.agent_id is not None:
-        shown = await sentences_of_dataset(platform, visitor.org_id, dataset_id, None, with_examples=True)
+        sentences = await sentences_of_dataset(platform, visitor.org_id, dataset_id, None, with_examples=True)
     return await page(
         request,
         visitor,
@@ -132,9 +132,9 @@ async def _page(request: Request, visitor: Visitor, dataset_id: int, *, said: st
         status=409 if said else 200,
         dataset=dataset,
         rules=[(rule, rule.as_json(), _typed_rules(rule), _example_rows(rule)) for rule in rules],
-        sentences=sentence_rows(shown["items"]),
-        findings=shown["findings"],
-        texts_not_read=shown["texts_not_read"],
+        sentences=sentence_rows(sentences["items"]),
+        findings=sentences["findings"],
+        texts_not_read=sentences["texts_not_read"],
         why_not=await _why_not(platform, dataset),
         failed=said,
         job=await last_job(platform, visitor.org_id, translate_rules.subject_of(dataset_id)),

@@ -54,19 +54,19 @@ async def datasets_page(
         agents = dataset_lists.agent_choices(connection, visitor.org_id, most=AGENTS_OFFERED)
         return {"rows": rows, "last_id": found.last_id, "agents": agents}
 
-    told = await platform_of(request).database.read(read)
-    asked = {"words": words, "agent_id": agent_id}
+    lists = await platform_of(request).database.read(read)
+    filters = {"words": words, "agent_id": agent_id}
     return await page(
         request,
         visitor,
         "datasets.html",
         title="Datasets",
         here="datasets",
-        asked=asked,
-        more=_further("/datasets", asked, "before", told["last_id"]),
-        back=_further("/datasets", asked) if before is not None else None,
+        asked=filters,
+        more=_further("/datasets", filters, "before", lists["last_id"]),
+        back=_further("/datasets", filters) if before is not None else None,
         looked_at=dataset_lists.TASKS_LOOKED_AT,
-        **told,
+        **lists,
     )
 
 
@@ -75,8 +75,8 @@ async def template(
     visitor: Reader, axis: Annotated[list[str] | None, Query(max_length=50)] = None
 ) -> Response:
     """An empty CSV with the selected columns."""
-    wanted = {"user", *(axis or ())}
-    header = csv_header([column for column in COLUMNS if column.name in wanted])
+    columns = {"user", *(axis or ())}
+    header = csv_header([column for column in COLUMNS if column.name in columns])
     name = {"content-disposition": 'attachment; filename="tasks.csv"'}
     return Response(header, media_type="text/csv", headers=name)
 
@@ -94,7 +94,7 @@ async def dataset_page(
 ) -> Response:
     platform = platform_of(request)
     dataset = await find_dataset(platform, visitor.org_id, dataset_id)
-    wanted = TaskFilter(
+    task_filter = TaskFilter(
         words=words.strip(),
         tag=tag,
         axis=axis if axis in BY_AXIS else "",
@@ -102,7 +102,9 @@ async def dataset_page(
     )
 
     def read(connection: Connection) -> dict[str, Any]:
-        found = dataset_lists.task_lines(connection, dataset_id, wanted=wanted, limit=SHOWN, after_id=after)
+        found = dataset_lists.task_lines(
+            connection, dataset_id, wanted=task_filter, limit=SHOWN, after_id=after
+        )
         batches = dataset_lists.batches_of_dataset(
             connection, visitor.org_id, dataset_id, limit=BATCHES_SHOWN
         )
@@ -115,8 +117,8 @@ async def dataset_page(
             "agents": dict(dataset_lists.agent_choices(connection, visitor.org_id, most=AGENTS_OFFERED)),
         }
 
-    told = await platform.database.read(read)
-    asked = {"words": words, "tag": tag, "axis": wanted.axis, "oracle": oracle}
+    details = await platform.database.read(read)
+    filters = {"words": words, "tag": tag, "axis": task_filter.axis, "oracle": oracle}
     here = f"/datasets/{dataset_id}"
     return await page(
         request,
@@ -126,12 +128,12 @@ async def dataset_page(
         here="datasets",
         trail=[("Datasets", "/datasets")],
         dataset=dataset,
-        asked=asked,
-        more=_further(here, asked, "after", told["last_id"]),
-        back=_further(here, asked) if after is not None else None,
+        asked=filters,
+        more=_further(here, filters, "after", details["last_id"]),
+        back=_further(here, filters) if after is not None else None,
         axis_choices=[("", "any"), *((axis, BY_AXIS[axis].name) for axis in TOLD_AXES)],
         looked_at=dataset_lists.TASKS_LOOKED_AT,
-        **told,
+        **details,
     )
 
 

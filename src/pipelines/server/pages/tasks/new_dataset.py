@@ -94,38 +94,38 @@ async def new_page(request: Request, visitor: Writer, agent_id: ChosenId = "") -
 @router.post("/datasets/check")
 async def check(request: Request, visitor: Writer) -> Response:
     """Nothing is stored."""
-    async with _read_upload(request) as asked:
-        told = await _looked_at(request, visitor, asked)
-    return await _respond(request, visitor, asked, told)
+    async with _read_upload(request) as form:
+        preview = await _looked_at(request, visitor, form)
+    return await _respond(request, visitor, form, preview)
 
 
 @router.post("/datasets")
 async def create(request: Request, visitor: Writer) -> Response:
-    async with _read_upload(request) as asked:
-        if asked.rows is None:
-            return await _respond(request, visitor, asked, {"problem": NOTHING})
+    async with _read_upload(request) as form:
+        if form.rows is None:
+            return await _respond(request, visitor, form, {"problem": NOTHING})
         try:
-            made = await create_dataset(
+            created = await create_dataset(
                 platform_of(request),
                 visitor.org_id,
-                name=asked.name or asked.filename or CSV_NAME,
-                agent_id=int(asked.agent_id) if asked.agent_id else None,
-                rows=asked.rows,
-                naming=asked.naming,
+                name=form.name or form.filename or CSV_NAME,
+                agent_id=int(form.agent_id) if form.agent_id else None,
+                rows=form.rows,
+                naming=form.naming,
             )
         except TookTooMuch as error:
-            return await _respond(request, visitor, asked, {"problem": unreadable(error).message})
+            return await _respond(request, visitor, form, {"problem": unreadable(error).message})
         except Refused as refused:
-            told = await _looked_at(request, visitor, asked)
+            preview = await _looked_at(request, visitor, form)
             named: list[Json] = [problem.as_json() for problem in refused.problems if problem.path == "/name"]
-            return await _respond(request, visitor, asked, told | {"name_problems": named})
+            return await _respond(request, visitor, form, preview | {"name_problems": named})
         except NotFound as error:
-            return await _respond(request, visitor, asked, {"problem": error.message})
-    count = len(made.task_ids)
-    said = f"{count:,} task{'s are' if count != 1 else ' is'} stored."
-    if made.warnings:
-        said += f" {len(made.warnings):,} findings: see the pages of the tasks."
-    return _gone(request, f"/datasets/{made.dataset.id}", said)
+            return await _respond(request, visitor, form, {"problem": error.message})
+    count = len(created.task_ids)
+    message = f"{count:,} task{'s are' if count != 1 else ' is'} stored."
+    if created.warnings:
+        message += f" {len(created.warnings):,} findings: see the pages of the tasks."
+    return _gone(request, f"/datasets/{created.dataset.id}", message)
 
 
 def _gone(request: Request, path: str, said: str) -> Response:
@@ -219,8 +219,8 @@ async def _read_upload(request: Request) -> AsyncIterator[UploadForm]:
     form = await read_form(request)
     file: IO[bytes] | None = None
     try:
-        asked, file = await _read(form)
-        yield asked
+        upload_form, file = await _read(form)
+        yield upload_form
     finally:
         if file is not None:
             file.close()
@@ -241,7 +241,7 @@ async def _read(form: FormData) -> tuple[UploadForm, IO[bytes] | None]:
     on = [name for name in _chosen_values(form, "axis") if name in BY_NAME]
     is_chosen = bool(on) or "chosen" in texts
     agent_id = texts.get("agent_id", "")
-    asked = UploadForm(
+    upload_form = UploadForm(
         name=texts.get("name", "").strip(),
         agent_id=agent_id if agent_id.isascii() and agent_id.isdigit() and len(agent_id) <= 18 else "",
         text=texts.get("text", ""),
@@ -252,7 +252,7 @@ async def _read(form: FormData) -> tuple[UploadForm, IO[bytes] | None]:
         renames=dict(list(renames.items())[:MOST_SAID]),
         left_out=frozenset(left_out),
     )
-    return asked, file
+    return upload_form, file
 
 
 async def _rows(form: FormData, text: str) -> tuple[SmallFile | LargeRows | None, str, IO[bytes] | None]:

@@ -47,15 +47,15 @@ class EntityTable(NamedTuple):
 @router.get("/tasks/{task_id}")
 async def task_page(request: Request, visitor: Reader, task_id: Id, agent_id: ChosenId = "") -> Response:
     platform = platform_of(request)
-    told = await read_task(platform, visitor.org_id, task_id, int(agent_id) if agent_id else None)
+    task = await read_task(platform, visitor.org_id, task_id, int(agent_id) if agent_id else None)
 
     def read(connection: Connection) -> tuple[list[JsonObject], list[tuple[int, str]]]:
-        wanted = [Filter("org_id", visitor.org_id), Filter("task_id", task_id)]
-        runs = run_summaries(connection, filters=wanted, limit=RUNS_SHOWN, before_id=None)
+        filters = [Filter("org_id", visitor.org_id), Filter("task_id", task_id)]
+        runs = run_summaries(connection, filters=filters, limit=RUNS_SHOWN, before_id=None)
         return runs.items, agent_choices(connection, visitor.org_id, most=AGENTS_OFFERED)
 
     runs, agents = await platform.database.read(read)
-    dataset = told.dataset
+    dataset = task.dataset
     trail = [("Datasets", "/datasets")]
     if dataset is not None:
         trail.append((dataset.name, f"/datasets/{dataset.id}"))
@@ -63,22 +63,22 @@ async def task_page(request: Request, visitor: Reader, task_id: Id, agent_id: Ch
         request,
         visitor,
         "task.html",
-        title=f"Task {told.task.row_number}",
+        title=f"Task {task.task.row_number}",
         here="datasets",
         trail=trail,
-        told=told,
+        told=task,
         runs=runs,
         agents=[("", "no agent"), *agents],
         agent_names=dict(agents),
         agent_id=agent_id or (str(dataset.agent_id or "") if dataset is not None else ""),
-        flags=_flags(told.world or {}),
-        entities=entity_tables(told.world or {}),
-        facts=_facts(told),
-        sentences=sentence_rows(told.reading.sentences if told.reading else ()),
-        typed=rule_list(told.reading.rules if told.reading else (), told.seed.rules),
-        written=[(BY_AXIS[axis].name, _axis(told, axis)) for axis in AS_WRITTEN if _axis(told, axis)],
-        calls=max((len(rule.marks) for rule in told.rules), default=0),
-        findings=[_finding(problem.as_json()) for problem in told.findings],
+        flags=_flags(task.world or {}),
+        entities=entity_tables(task.world or {}),
+        facts=_facts(task),
+        sentences=sentence_rows(task.reading.sentences if task.reading else ()),
+        typed=rule_list(task.reading.rules if task.reading else (), task.seed.rules),
+        written=[(BY_AXIS[axis].name, _axis(task, axis)) for axis in AS_WRITTEN if _axis(task, axis)],
+        calls=max((len(rule.marks) for rule in task.rules), default=0),
+        findings=[_finding(problem.as_json()) for problem in task.findings],
     )
 
 

@@ -34,20 +34,20 @@ def shown_table(told: Any) -> ShownTable:
     """`told` is the result of core.upload_preview."""
     problems, warnings = told["problems"], told["warnings"]
     columns = told["columns"]
-    shown = {row["number"] for row in told["rows"]}
+    rows_shown = {row["number"] for row in told["rows"]}
     rows = [_row(row, columns, problems, warnings) for row in told["rows"]]
     # A name that is no column's is told with what can be done about it.
     unknown = [one for one in columns if one["column"] is None and one["name"] and not one["is_left_out"]]
     names = {one["name"] for one in unknown}
     of_file = [one for one in problems if one.get("row") is None and one.get("column") not in names]
-    elsewhere = [problem for problem in problems if problem.get("row") not in (None, *shown)]
+    elsewhere = [problem for problem in problems if problem.get("row") not in (None, *rows_shown)]
     return ShownTable(
         columns=columns,
         rows=rows,
         of_file=of_file[:MOST_LISTED],
         elsewhere=elsewhere[:MOST_LISTED],
         unlisted=told["total_problems"] - len(problems) + max(0, len(elsewhere) - MOST_LISTED),
-        findings=[one for one in warnings if one.get("row") not in shown][:MOST_LISTED],
+        findings=[one for one in warnings if one.get("row") not in rows_shown][:MOST_LISTED],
         found=frozenset(one["column"] for one in columns if one["column"] is not None)
         | frozenset(one["meant"] for one in columns if one["is_left_out"] and one["meant"] is not None),
         unknown=unknown,

@@ -73,8 +73,8 @@ async def paste(session_id: Id, request: Request, visitor: Writer) -> Response:
             problem = Problem(path="", message=f"This is not JSON: {error}", hint=hint)
             raise Refused([problem], "the world") from None
 
-    said = "Your world replaces the previous one."
-    return await _done(request, visitor, session_id, action(), said, at="paste", typed={"state": text})
+    message = "Your world replaces the previous one."
+    return await _done(request, visitor, session_id, action(), message, at="paste", typed={"state": text})
 
 
 @router.post("/worlds/{session_id}/undo")
@@ -92,8 +92,8 @@ async def go_on(session_id: Id, request: Request, visitor: Writer) -> Response:
     action = review_rows.continue_session(
         platform_of(request), generator_of(request), visitor.org_id, session_id, {}, seen=seen
     )
-    said = "The world is frozen. The rows are being generated."
-    return await _done(request, visitor, session_id, action, said)
+    message = "The world is frozen. The rows are being generated."
+    return await _done(request, visitor, session_id, action, message)
 
 
 @router.post("/worlds/{session_id}/rows/{row_id}/drop")
@@ -123,8 +123,8 @@ async def regenerate_bucket(session_id: Id, number: Id, request: Request, visito
     action = review_rows.regenerate_bucket(
         platform_of(request), generator_of(request), visitor.org_id, session_id, number
     )
-    said = "The rows of the bucket are being generated again."
-    return await _done(request, visitor, session_id, action, said)
+    message = "The rows of the bucket are being generated again."
+    return await _done(request, visitor, session_id, action, message)
 
 
 @router.post("/worlds/{session_id}/resume")
@@ -150,8 +150,8 @@ def _resumed(session: SeedSession) -> str:
 @router.post("/worlds/{session_id}/finalize")
 async def finalize(session_id: Id, request: Request, visitor: Writer) -> Response:
     action = finalize_session(platform_of(request), visitor.org_id, session_id)
-    said = "The dataset is created. Each of its tasks starts from this world."
-    return await _done(request, visitor, session_id, action, said)
+    message = "The dataset is created. Each of its tasks starts from this world."
+    return await _done(request, visitor, session_id, action, message)
 
 
 @router.post("/worlds/{session_id}/abandon")

@@ -81,22 +81,22 @@ async def worlds_page(
         )
         agents = agent_choices(connection, visitor.org_id, most=AGENTS_OFFERED)
         names = agent_names(connection, visitor.org_id, limit=AGENTS_OFFERED)
-        told = [(session, _counts(connection, session.id)) for session in found.items]
-        return {"sessions": told, "last_id": found.last_id, "agents": agents, "names": names}
+        listed = [(session, _counts(connection, session.id)) for session in found.items]
+        return {"sessions": listed, "last_id": found.last_id, "agents": agents, "names": names}
 
-    told = await platform_of(request).database.read(read)
-    asked = {"agent_id": agent_id, "status": status}
+    lists = await platform_of(request).database.read(read)
+    filters = {"agent_id": agent_id, "status": status}
     return await page(
         request,
         visitor,
         "worlds.html",
         title="Worlds",
         here="worlds",
-        asked=asked,
+        asked=filters,
         steps=STEPS,
-        more=_listed_at(asked, told["last_id"]) if told["last_id"] is not None else None,
-        back=_listed_at(asked, None) if before is not None else None,
-        **told,
+        more=_listed_at(filters, lists["last_id"]) if lists["last_id"] is not None else None,
+        back=_listed_at(filters, None) if before is not None else None,
+        **lists,
     )
 
 
@@ -131,7 +131,7 @@ async def session_page(
     """The session: its world to review, or its rows next to the frozen world."""
     platform = platform_of(request)
     session = await find_session(platform, visitor.org_id, session_id)
-    told = await platform.database.read(partial(_about, session=session))
+    details = await platform.database.read(partial(_about, session=session))
     tables = await review_world.world_tables(
         platform, session, session.revision, only=None, first=0, most=ENTITIES
     )
@@ -153,7 +153,7 @@ async def session_page(
         flags=tables["flags"],
         steps=STEPS,
         now=platform.now(),
-        **told,
+        **details,
         **context,
     )
 
@@ -261,8 +261,10 @@ async def _rows(request: Request, session: SeedSession, query: RowQuery) -> dict
     )
     has_coverage = session.status == ROWS_REVIEW
     coverage = await review_rows.read_coverage(platform, session.org_id, session.id) if has_coverage else None
-    asked = {"bucket": str(query.bucket or ""), "shown": "" if query.shown == "kept" else query.shown}
-    more = urlencode({name: value for name, value in asked.items() if value} | {"after": str(found.last_id)})
+    filters = {"bucket": str(query.bucket or ""), "shown": "" if query.shown == "kept" else query.shown}
+    more = urlencode(
+        {name: value for name, value in filters.items() if value} | {"after": str(found.last_id)}
+    )
     return {
         "rows": [_shown_row(row) for row in found.items],
         "coverage": coverage,
@@ -272,10 +274,10 @@ async def _rows(request: Request, session: SeedSession, query: RowQuery) -> dict
 
 
 def _shown_row(row: SeedRow) -> JsonObject:
-    told = row.as_json()
-    rules: Any = told["failure_rules"]
+    body = row.as_json()
+    rules: Any = body["failure_rules"]
     words: list[Json] = [rule_in_words(rule_from_stored(rule)) for rule in rules]
-    return told | {"rules": words}
+    return body | {"rules": words}
 
 
 def _counts(connection: Connection, session_id: int) -> tuple[int, int]:

@@ -117,9 +117,9 @@ def _marks(s: Scope, p: Any) -> list[r.Form]:
 
 def _records(s: Scope, p: Any) -> list[r.Form]:
     given = s.argument(p.field)
-    made = _set(_target(s, p, p.name or replace(p.field, text=given.name)).expr, given.expr)
+    forms = _set(_target(s, p, p.name or replace(p.field, text=given.name)).expr, given.expr)
     is_sure = given.name in s.tool.required
-    return [made if is_sure else replace(made, when=m.is_given(given.expr))]
+    return [forms if is_sure else replace(forms, when=m.is_given(given.expr))]
 
 
 def _changed_amount(s: Scope, p: Any, sign: Any) -> list[r.Form]:
@@ -158,14 +158,14 @@ def _adds(s: Scope, p: Any) -> list[r.Form]:
 
 
 def _computes(s: Scope, p: Any) -> list[r.Form]:
-    made: list[r.Form] = []
+    forms: list[r.Form] = []
     s = replace(s, in_reply=True)
     for one in p.puts:
         value = one.term(s).expr
         value = m.call("round", value, m.constant(one.digits.value)) if one.digits else value
-        made.append(r.Put(name=one.name.text, value=value))
+        forms.append(r.Put(name=one.name.text, value=value))
         s = replace(s, computed=s.computed | {one.name.text})
-    return made
+    return forms
 
 
 def reply_field(s: Scope, named: NounPhrase) -> str:
@@ -192,8 +192,8 @@ def _listed_kind(s: Scope) -> Kind:
 
 def _takes(s: Scope, p: Any) -> list[r.Form]:
     _listed_kind(s)
-    taken = r.Take(count=p.count.value, pages=bool(p.pages))
-    return [taken, *([p.order(s)] if p.order else [])]
+    take = r.Take(count=p.count.value, pages=bool(p.pages))
+    return [take, *([p.order(s)] if p.order else [])]
 
 
 def _sorts(s: Scope, p: Any) -> list[r.Form]:

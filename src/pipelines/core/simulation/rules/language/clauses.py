@@ -112,11 +112,11 @@ def _running_total(s: Scope, p: Any) -> list[r.Form]:
 
 
 def _most_things(s: Scope, p: Any) -> list[r.Form]:
-    owner, made = _per(s, p.owner), s.kind(p.type).name
-    inner = s.about(made, n.Name("other"))
+    owner, type_name = _per(s, p.owner), s.kind(p.type).name
+    inner = s.about(type_name, n.Name("other"))
     same = m.call("same_id", inner.owner_link(owner)[0], m.arg(s.tool.id_argument(owner) or ""))
     test = restriction(inner, p)
-    theirs = count_of(made, m.all_of(same, *([] if test is None else [test])))
+    theirs = count_of(type_name, m.all_of(same, *([] if test is None else [test])))
     return refusal_forms(s, p, m.compare(theirs, "<", m.constant(p.count.value)))
 
 

@@ -69,16 +69,16 @@ NotThere: (when | if | for) The? type=<type> (does~ not exist | Be not found | C
 Otherwise: ((";" | "," | ".")? otherwise | ";" (else | all others | anything else)) ","?
     (it | The? call | they)? (returns~ | fails~ | the answer is | responds~ | is (refused | rejected))? Answer
   | (";" | ",") in any other (state | case) the answer is Answer
-Error: With? (http | status | error | code)* status=<status> code=<plain>? Said? (error | response | status)?
+Error: With? (http | status | error | code)* status=<status> code=<plain>? DescriptionFacts? (error | response | status)?
     -> error
   | With? (The? error code? | code)? code=<error> ((with | and)? (The | "(")? status status=<status> ")"?)?
-    Said? (error | response)? -> error
-  | With? error code code=<plain> Said? -> error
+    DescriptionFacts? (error | response)? -> error
+  | With? error code code=<plain> DescriptionFacts? -> error
   | With? (message | error)? message=<text> -> error
   | "(" Error ")"
 Answer: error=Error
 With: (with | and returns~ | and (fails~ | answers~) with | "," returning) The? | ":" | The
-Said: ":"? message=<text>
+DescriptionFacts: ":"? message=<text>
 Instead: does~ nothing -> unchanged | (has | have) no effect -> unchanged | changes~ nothing -> unchanged
   | (returns~ | leaves~) (it | them | The? <type> | The? record) (unchanged | as it is) -> unchanged
   | returns~ The? empty list -> empty_list

@@ -42,9 +42,9 @@ class Part:
         return self._found.get(key)
 
     def __call__(self, scope: Any) -> Any:
-        meant = MEANINGS[self.node.label]
-        made = meant(scope, self) if callable(meant) else meant
-        return made.negated() if self.no else made
+        value = MEANINGS[self.node.label]
+        result = value(scope, self) if callable(value) else value
+        return result.negated() if self.no else result
 
 
 class Clause(NamedTuple):

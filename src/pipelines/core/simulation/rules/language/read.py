@@ -136,8 +136,8 @@ class Reader:
         ways = []
         for clause in statement.clauses:
             node = clause.part.node
-            said = sentence[found[node.start].start : found[node.end - 1].end]
-            merged = [_merge(way, sentence, said) for way in self._clause(statement, clause)]
+            clause_text = sentence[found[node.start].start : found[node.end - 1].end]
+            merged = [_merge(way, sentence, clause_text) for way in self._clause(statement, clause)]
             ways.append(merged)
         for way in islice(product(*ways), MOST_READINGS):
             yield tuple(rule for part in way for rule in part)

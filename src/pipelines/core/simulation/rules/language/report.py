@@ -63,7 +63,7 @@ def _nouns(wanted: Iterable[str]) -> list[str]:
 def _allowed_words(wanted: Sequence[str], reader: Reader) -> Iterator[str]:
     """What could have stood there: nouns of the world with examples, then words."""
     nouns = {one[1:-1] for one in _nouns(wanted)}
-    kinds = dict.fromkeys(said for name, said in _KINDS.items() if name in nouns)
+    kinds = dict.fromkeys(descriptions for name, descriptions in _KINDS.items() if name in nouns)
     words = [one for one in wanted if one[0].isalpha()]
     examples = {"a tool": [*reader.vocabulary.tools], "a type": [*reader.vocabulary.kinds]}
     found = [
@@ -83,13 +83,13 @@ def reading_json(
 ) -> JsonObject:
     """A sentence as the API shows it."""
     rules: list[Json] = [as_json(rule) for rule in reading.rules]
-    shown: list[Json] = [*canonical_sentences(reading, reader)]
-    body: JsonObject = {"sentence": reading.sentence, "read_as": shown, "rules": rules}
+    canonical: list[Json] = [*canonical_sentences(reading, reader)]
+    body: JsonObject = {"sentence": reading.sentence, "read_as": canonical, "rules": rules}
     stop = reading.stop
     if stop is None:
         return body
-    made = suggestions(reading, reader, makes_a_difference) if suggest else ()
-    found: list[Json] = [_json(one) for one in made]
+    suggested = suggestions(reading, reader, makes_a_difference) if suggest else ()
+    found: list[Json] = [_json(one) for one in suggested]
     return body | {
         "not_read": {
             "words": stop.words,

@@ -332,11 +332,13 @@ def same_name(name: str, named: NounPhrase) -> bool:
 
 def fields_called(kind: Kind, words: Iterable[str]) -> Iterator[Keys]:
     """Fields of that name, in any spelling; the outermost where an inner one is called the same."""
-    wanted = joined(words)
-    found = [keys for keys in kind.fields if wanted in (joined(words_of(keys[-1])), joined(_all_words(keys)))]
+    name_wanted = joined(words)
+    found = [
+        keys for keys in kind.fields if name_wanted in (joined(words_of(keys[-1])), joined(_all_words(keys)))
+    ]
     nearest = min(map(len, found), default=0)
     yield from (keys for keys in found if len(keys) == nearest)
-    if not found and wanted == "id":
+    if not found and name_wanted == "id":
         yield ("id",)
 
 

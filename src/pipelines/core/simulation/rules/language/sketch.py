@@ -109,10 +109,12 @@ class Sketch:
     @cached_property
     def error(self) -> str:
         """What the sentence answers a refused call with: a status, or a code that is no other noun."""
-        said, other = self.longest("Error"), {*self.nouns["field"], *self.nouns["tool"]}
+        longest_error, other = self.longest("Error"), {*self.nouns["field"], *self.nouns["tool"]}
         measured = " ".join(self.longest("Test"))
-        with_status = [text for text in said if (one := _STATUS.search(text)) and one[0] not in measured]
-        codes = [text for text in said if "_" in text and text.split()[-1] not in other]
+        with_status = [
+            text for text in longest_error if (one := _STATUS.search(text)) and one[0] not in measured
+        ]
+        codes = [text for text in longest_error if "_" in text and text.split()[-1] not in other]
         found = next(iter((*with_status, *codes)), "")
         is_led = found.lower().startswith(("with", "and", ",", ":"))
         return f" {'' if is_led else 'with '}{found}" if found else ""

@@ -55,10 +55,10 @@ def suggestions(
         return [Suggestion(one) for one in both if all(part.is_read for part in reader.read_text(one))]
     spelled = _correct_spelling(reading.sentence, reader)
     sketch = Sketch(spelled, reader)
-    made = islice(chain([spelled], sketch.from_parts(), sketch.from_nouns()), _MOST_READ)
+    drafts = islice(chain([spelled], sketch.from_parts(), sketch.from_nouns()), _MOST_READ)
     found = {
         Suggestion(one, ", ".join(_unused_words(one, sketch))): rules
-        for one, rules in _readable(made, reading, reader)
+        for one, rules in _readable(drafts, reading, reader)
     }
     ranked = sorted(found, key=lambda one: len(one.drops.split()))
     if makes_a_difference is not None:
@@ -93,11 +93,11 @@ def _readable(
     known: set[str] = set()
     for text in made:
         rules = found.rules if (found := reader.read(text)).is_read else ()
-        said = _sentences_of(rules, reader) if rules and all(map(_names_something, rules)) else ""
-        if said and said not in known and said != reading.sentence:
-            known.add(said)
-            if all(one.is_read for one in reader.read_text(said)):
-                yield said, rules
+        sentence = _sentences_of(rules, reader) if rules and all(map(_names_something, rules)) else ""
+        if sentence and sentence not in known and sentence != reading.sentence:
+            known.add(sentence)
+            if all(one.is_read for one in reader.read_text(sentence)):
+                yield sentence, rules
 
 
 def _names_something(rule: Rule) -> bool:

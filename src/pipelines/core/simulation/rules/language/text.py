@@ -119,8 +119,8 @@ def _tokens_of(match: re.Match[str], written: str) -> Iterator[Token]:
         case "own":
             yield Token("mark", text, "'s", start, end)
         case _:
-            beside = match.string[start - 1 : start], match.string[end : end + 1]
-            if text != "-" or not all(map(str.isalnum, beside)):  # else the hyphen of `most-recent`
+            neighbours = match.string[start - 1 : start], match.string[end : end + 1]
+            if text != "-" or not all(map(str.isalnum, neighbours)):  # else the hyphen of `most-recent`
                 yield Token("mark", text, _SAME_MARK.get(text, text), start, end)
 
 

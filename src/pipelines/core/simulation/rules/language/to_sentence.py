@@ -42,9 +42,9 @@ _QUOTES = frozenset("\n\r“”‘’")
 def to_sentence(rule: Rule, vocabulary: Vocabulary) -> str:
     """The rule as one sentence, without its full stop."""
     try:
-        said = _WRITERS[type(rule.form)](_SentenceWriter(rule, vocabulary), rule.form)
-        if unreadable(said, tokens(said)) is None:
-            return said
+        sentence = _WRITERS[type(rule.form)](_SentenceWriter(rule, vocabulary), rule.form)
+        if unreadable(sentence, tokens(sentence)) is None:
+            return sentence
     except CannotResolve:
         pass
     body = {key: value for key, value in as_json(rule).items() if key not in ("tools", "name")}
@@ -89,9 +89,9 @@ class _SentenceWriter:
     def one(self, kind: str, *, many: bool = False) -> str:
         """What a record of the type is called, where that means no other type."""
         *first, last = singulars(words_of(kind))
-        said = " ".join((*first, plural(last) if many else last))
-        _require_words(self.vocabulary.kind_named(words_of(said)) == kind)
-        return said
+        phrase = " ".join((*first, plural(last) if many else last))
+        _require_words(self.vocabulary.kind_named(words_of(phrase)) == kind)
+        return phrase
 
     def things(self, test: Expr) -> str:
         """Elements of the list that is answered."""
@@ -114,10 +114,10 @@ class _SentenceWriter:
                 type, parts
             ):
                 is_and = isinstance(expr, n.And)
-                said = (" and " if is_and else " or ").join(
+                phrase = (" and " if is_and else " or ").join(
                     self.condition(one, inside=is_and) for one in parts
                 )
-                return f"({said})" if inside else said
+                return f"({phrase})" if inside else phrase
         try:
             return self._atom(expr)
         except CannotResolve:
@@ -133,9 +133,9 @@ class _SentenceWriter:
             case n.Compare(first=first, rest=(one,)):
                 return self._comparison(first, one.sign, one.value, no)
             case n.Call(function="same_id", arguments=(left, right)):
-                said, of = self._term(left)
+                phrase, of = self._term(left)
                 _require_words(of.is_id and not isinstance(right, n.Constant) and left != right)
-                return f"{said} {'does not match' if no else 'matches'} {self.term(right)}"
+                return f"{phrase} {'does not match' if no else 'matches'} {self.term(right)}"
             case n.Call(function="is_before", arguments=(left, right)):
                 return self._earlier(left, right, no)
         raise CannotResolve("the language has no words for it")
@@ -144,22 +144,22 @@ class _SentenceWriter:
         match first:
             case n.Call(function="days_between", arguments=(start, end)) if sign in _MUCH:
                 return self._apart(start, end, f"{no}{_MUCH[sign]} {_span(value)}")
-        said, of = self._term(first)
+        phrase, of = self._term(first)
         if sign in _MUCH:
             than, other = self._term(value)
             _require_words(number(of) and number(other) and not (of.is_date and other.is_date))
-            return f"{said} is {no}{_MUCH[sign]} {than}"
+            return f"{phrase} is {no}{_MUCH[sign]} {than}"
         _require_words(not no)
         negative = "not " if sign in ("!=", "not in") else ""
         if sign in ("==", "!="):
             _require_words(value != first and not (of.is_id and not isinstance(value, n.Constant)))
-            return f"{said} is {negative}{self.value(value)}"
+            return f"{phrase} is {negative}{self.value(value)}"
         if value == BLANK:
-            return f"{said} is {'set' if negative else 'missing'}"
+            return f"{phrase} is {'set' if negative else 'missing'}"
         parts = value.parts if isinstance(value, n.ListOf) and sign in ("in", "not in") else ()
         listed = [self.value(part) for part in parts if isinstance(part, n.Constant)]
         _require_words(len(listed) == len(parts) > 1 and not any(one.startswith("`") for one in listed))
-        return f"{said} is {negative}one of {', '.join(listed)}"
+        return f"{phrase} is {negative}one of {', '.join(listed)}"
 
     def _apart(self, start: Expr, end: Expr, how: str) -> str:
         if isinstance(start, (n.Name, n.Constant)):  # now, today, a date: no subject of a sentence
@@ -177,9 +177,9 @@ class _SentenceWriter:
         return f"{self._date(left)} is {no}before {self._moment(right)}"
 
     def _date(self, expr: Expr) -> str:
-        said, of = self._term(expr)
+        phrase, of = self._term(expr)
         _require_words(date(of))
-        return said
+        return phrase
 
     def _moment(self, expr: Expr) -> str:
         match expr:
@@ -219,8 +219,8 @@ class _SentenceWriter:
                 first, one = self._term(left, inside=sign in "*/")
                 second, other = self._term(right, inside=True)
                 _require_words(number(one) and number(other))
-                said = f"{first} {sign} {second}"
-                return f"({said})" if inside else said, BoundValue(expr, "it")
+                phrase = f"{first} {sign} {second}"
+                return f"({phrase})" if inside else phrase, BoundValue(expr, "it")
         return self._code(expr), BoundValue(expr, "the expression")
 
     def _path(self, path: n.Path, expr: Expr) -> tuple[str, BoundValue]:
@@ -465,10 +465,10 @@ def _put(one: _SentenceWriter, form: r.Put) -> str:
         case n.Call(function="max", arguments=(place, limit)) if place == own and limit == m.constant(0):
             return f"{one.tools} never returns a negative {one.names((form.name,))}{one.when(form.when)}"
         case n.Call(function="round", arguments=(value, n.Constant(value=int(digits)))) if digits >= 0:
-            said = f"{inner.term(value)}, rounded to {digits} decimals"
+            phrase = f"{inner.term(value)}, rounded to {digits} decimals"
         case value:
-            said = inner.term(value)
-    return f"{one.does('returns')} {form.name} = {said}{one.when(form.when)}"
+            phrase = inner.term(value)
+    return f"{one.does('returns')} {form.name} = {phrase}{one.when(form.when)}"
 
 
 _TIMES = {1: "once", 2: "twice"}

@@ -23,7 +23,7 @@ MOST_OUTPUT_TOKENS = 16_384
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Shown:
+class ShownRecords:
     """Records that stand in a question."""
 
     world: JsonObject  # `records` by type and id; how many of each type are `not_shown`
@@ -47,13 +47,13 @@ def fenced_question(
     )
 
 
-def told_tools(tools: Sequence[Tool]) -> list[Json]:
+def tools_for_prompt(tools: Sequence[Tool]) -> list[Json]:
     listed: list[Json] = []
-    left = MOST_TOOLS
+    room_left = MOST_TOOLS
     for tool in tools:
-        told = tool_as_json(tool)
-        left -= len(dumps(told))
-        listed.append(told if left > 0 else {"name": tool.name})
+        body = tool_as_json(tool)
+        room_left -= len(dumps(body))
+        listed.append(body if room_left > 0 else {"name": tool.name})
     return listed
 
 
@@ -62,36 +62,36 @@ def told_types(outline: Outline) -> JsonObject:
 
 
 def _told_type(own: TypeOutline) -> JsonObject:
-    fields: JsonObject = {one.name: _told_field(one) for one in own.fields[:MOST_FIELDS]}
+    fields: JsonObject = {one.name: _field_json(one) for one in own.fields[:MOST_FIELDS]}
     return {"id_field": own.id_field, "fields": fields}
 
 
-def _told_field(one: FieldOutline) -> JsonObject:
-    told: JsonObject = {"kind": one.kind}
+def _field_json(one: FieldOutline) -> JsonObject:
+    body: JsonObject = {"kind": one.kind}
     if one.values:
-        told["values" if one.is_closed else "values_spoken_of"] = [*one.values[:MOST_VALUES]]
+        body["values" if one.is_closed else "values_spoken_of"] = [*one.values[:MOST_VALUES]]
     if one.refers_to is not None:
-        told["holds_id_of"] = one.refers_to
+        body["holds_id_of"] = one.refers_to
     if one.description:
-        told["description"] = one.description[:LONGEST_DESCRIPTION]
+        body["description"] = one.description[:LONGEST_DESCRIPTION]
     for key in ("pattern", "format", "minimum", "maximum"):
-        if (said := one.said(key)) is not None:
-            told[key] = said
+        if (text := one.said(key)) is not None:
+            body[key] = text
     if one.parts:
-        told["parts"] = {part.name: _told_field(part) for part in one.parts}
-    return told
+        body["parts"] = {part.name: _field_json(part) for part in one.parts}
+    return body
 
 
-def shown_records(state: JsonObject, *, first: int = 0, most: int = MOST_WORLD) -> Shown:
+def shown_records(state: JsonObject, *, first: int = 0, most: int = MOST_WORLD) -> ShownRecords:
     """Types in turn, so that none crowds out the others; of a larger world those from number `first` on."""
     kinds = types_in(state)
     chosen: dict[str, JsonObject] = {kind: {} for kind in kinds}
     names: list[tuple[str, str]] = []
-    left = most
+    room_left = most
     for kind, id in _in_turns({kind: list(of_kind) for kind, of_kind in kinds.items()}, first):
         attributes = kinds[kind][id]
-        left -= len(dumps(attributes)) + len(id) + 4
-        if left < 0:
+        room_left -= len(dumps(attributes)) + len(id) + 4
+        if room_left < 0:
             break
         chosen[kind][id] = attributes
         names.append((kind, id))
@@ -101,7 +101,7 @@ def shown_records(state: JsonObject, *, first: int = 0, most: int = MOST_WORLD) 
         if len(of_kind) > len(chosen[kind])
     }
     flags = {kind: of_kind for kind, of_kind in state.items() if is_flag_section(kind, of_kind)}
-    return Shown(world={"records": {**chosen}, "not_shown": more, **flags}, names=frozenset(names))
+    return ShownRecords(world={"records": {**chosen}, "not_shown": more, **flags}, names=frozenset(names))
 
 
 def _in_turns(ids: dict[str, list[str]], first: int) -> Iterator[tuple[str, str]]:

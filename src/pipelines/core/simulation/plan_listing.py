@@ -21,8 +21,8 @@ def shown_plans(
     """Each tool's plan (or of those that are named), its author and what is to be said about it; then how
     each sentence of the behaviour text is read, and what is wrong with the rules.
     """
-    wanted = simulator.tools if only is None else only
-    items: list[Json] = [_tool_json(simulator.tools[name], simulator.plan_of(name)) for name in wanted]
+    selected = simulator.tools if only is None else only
+    items: list[Json] = [_tool_json(simulator.tools[name], simulator.plan_of(name)) for name in selected]
     not_understood: list[Json] = list(simulator.not_understood)
     uniform: list[Json] = [f"{sentence} ({how})" for sentence, how in simulator.uniform.items()]
     most = MOST_SHOWN_BY_CALLS if with_examples else 0

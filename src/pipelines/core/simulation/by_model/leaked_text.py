@@ -18,10 +18,10 @@ _QUOTED = re.compile(r"[\"“][^\"”]{0,500}[\"”]|'[^'\n]{0,500}'(?!\w)")
 def quotation_problems(value: Json, texts: tuple[str, ...], word: str, path: str) -> Iterator[Problem]:
     """`word` is the fence's: nobody is to know it."""
     unsaid = frozenset[tuple[str, ...]]().union(*map(_runs_in, texts))
-    for place, said in _texts(value, path):
-        if word in said:
+    for place, quotation in _texts(value, path):
+        if word in quotation:
             yield Problem(path=place, message="contains the word that fences the data: never repeat it")
-        elif any(run in unsaid for run in _runs(said)):
+        elif any(run in unsaid for run in _runs(quotation)):
             yield Problem(
                 path=place, message="quotes the behaviour text or the instructions: use other words, or none"
             )

@@ -13,7 +13,7 @@ from pipelines.core.worlds.ground import Ground
 from pipelines.core.worlds.outline import FieldOutline, TypeOutline
 
 
-class Held(NamedTuple):
+class CallLimits(NamedTuple):
     """What calls are held to: arguments that are given, with their values (None: any), and records."""
 
     arguments: Mapping[str, Json]
@@ -23,11 +23,11 @@ class Held(NamedTuple):
         return kind is None or kind not in self.records or id in self.records[kind]
 
 
-NOTHING_HELD = Held({}, {})
+NO_LIMITS = CallLimits({}, {})
 
 
 @dataclass(frozen=True)  # no slots: what is derived is kept on the record
-class Asked:
+class ToolInWorld:
     """One tool and what its arguments mean in this world, as its plan has it."""
 
     fact: ToolFacts
@@ -47,8 +47,8 @@ class Asked:
         if self.own is None:
             return None
         words = [word for word in one.words if word not in ("new", "updated", "target")] or list(one.words)
-        wanted = {joined(words), joined((*tokens(self.own.name), *words))}
-        return next((each for each in self.own.fields if joined(each.words) in wanted), None)
+        names = {joined(words), joined((*tokens(self.own.name), *words))}
+        return next((each for each in self.own.fields if joined(each.words) in names), None)
 
     @cached_property
     def target(self) -> Argument | None:
@@ -67,9 +67,9 @@ class Asked:
         return tuple(one for one in plain if self.field(one) is not None)
 
 
-def asked_of(ground: Ground, tool: str) -> Asked:
+def tool_in_world(ground: Ground, tool: str) -> ToolInWorld:
     key = ("worlds.asked", tool)
-    known: Asked | None = ground.world.derived.get(key)
+    known: ToolInWorld | None = ground.world.derived.get(key)
     if known is None:
         nouns, types = ground.vocabulary.tools[tool], ground.outline.types
         plan = ground.simulator.plan_of(tool).plan
@@ -77,7 +77,7 @@ def asked_of(ground: Ground, tool: str) -> Asked:
         name = nouns.makes or listed or nouns.about
         ids = {one.argument: one.kind for one in nouns.lookups if one.kind in types}
         own = types.get(name) if name is not None else None
-        known = Asked(ground.facts[tool], own, types, ids, makes=nouns.makes is not None)
+        known = ToolInWorld(ground.facts[tool], own, types, ids, makes=nouns.makes is not None)
         ground.world.derived[key] = known
     return known
 
