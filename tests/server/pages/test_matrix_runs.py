@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
+from playwright.sync_api import Browser, expect
 from signed_in import Signed, signed_in, words
 
+from support.browser import person
 from support.desk import STATE
 from support.played_agents import Dispatch, PlayedAgent, played
 from support.pressure_matrix import EXPECTED, V1, ended_matrix, eval_runs, scenario, variation_of
@@ -104,3 +106,28 @@ def test_a_run_of_a_matrix_is_judged_by_its_scenario_alone(desk: Desk) -> None:
     """One scenario has a world and no oracle, the other one an outcome to judge."""
     for matrix_id, verdict in ((desk.matrix_id, "NOT_APPLICABLE"), (desk.open, "PENDING")):
         assert {run["verdict"] for run in eval_runs(desk.api, matrix_id=matrix_id)} == {verdict}
+
+
+def test_a_live_matrix_says_how_far_each_cell_is_and_drops_cancel_when_it_ends(
+    browser: Browser, desk: Desk
+) -> None:
+    asked = {"scenario_ids": [desk.scenario_id], "agent_id": desk.agent_id, "repeats": 5}
+    asked |= {"variation_types": ["sycophancy"], "parallel": False}
+    matrix_id = desk.api.post(f"{V1}/matrix", asked, 202)["matrix_id"]
+    with person(browser, desk.api) as visitor:
+        page = visitor.opens(f"/evals/{matrix_id}")
+        cell = page.locator("#at-0-0")
+        expect(cell.locator(".tip")).to_contain_text("1 of 5 runs have ended", timeout=40_000)
+        expect(cell).to_contain_text("1 of 5 run")
+        assert page.get_by_role("button", name="Cancel").is_visible()
+        assert (
+            "1 of 5 runs have ended"
+            in page.request.get(
+                page.url.replace(matrix_id, f"{matrix_id}/cell"),
+                params={"scenario": desk.scenario_id, "variation": "sycophancy"},
+            ).text()
+        )
+        desk.agent.may_answer.set()
+        expect(page.locator("#live .badge", has_text="completed")).to_be_visible(timeout=40_000)
+        expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
+        assert "have ended" not in cell.inner_text()

@@ -90,7 +90,8 @@ def heatmap_cell(data: bytes, *, scenario_id: str, variation: str | None) -> byt
 
 
 def _cell_json(cell: HeatCell) -> JsonObject:
-    return {**cell.detail, "band": cell.band, "verdict": cell.verdict, "shown": cell.shown}
+    figures: JsonObject = {"band": cell.band, "verdict": cell.verdict, "shown": cell.shown}
+    return {**cell.detail, **figures, "planned": cell.planned}
 
 
 def _neighbours(heatmap: Heatmap, number: int, at: int) -> JsonObject:

@@ -123,6 +123,7 @@ async def batch_page(
         trail=[("Batches", "/batches")],
         status=422 if query.problems else 200,
         query=query,
+        here_url=request.url.path + (f"?{request.url.query}" if request.url.query else ""),
         steadiness=steadiness,
         task_after=task_after,
         judge_after=judge_after,
