@@ -147,6 +147,52 @@ def test_what_is_not_there_is_told_with_the_way_to_elsewhere(client: httpx2.Clie
     assert (stranger.status_code, stranger.headers["location"].partition("?")[0]) == (303, "/sign-in")
 
 
+BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+
+@pytest.mark.parametrize(
+    "path", ["/nothing-here", "/runs/1/nothing", "/settings/nothing/at/all", "/favicon.txt"]
+)
+def test_an_unknown_address_is_a_page_for_a_browser(client: httpx2.Client, api: Api, path: str) -> None:
+    known = client.get(path, headers=BROWSER)
+    assert (known.status_code, known.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert f"There is no page at {path}" in known.text
+    assert 'aria-label="Pages"' in known.text
+    stranger = httpx2.get(f"{api.url}{path}", headers=BROWSER)
+    assert stranger.status_code == 404
+    assert f"There is no page at {path}" in stranger.text
+    assert 'aria-label="Pages"' not in stranger.text
+
+
+def test_an_unknown_address_of_the_api_is_json_for_everybody(client: httpx2.Client, api: Api) -> None:
+    for path, headers in (("/api/nothing", BROWSER), ("/nothing-here", {"accept": "*/*"})):
+        answered = httpx2.get(f"{api.url}{path}", headers=headers)
+        assert answered.status_code == 404
+        assert answered.json()["error"]["code"] == "not_found"
+
+
+def test_a_message_is_shown_once_and_only_where_the_action_led(client: httpx2.Client) -> None:
+    csrf = re.search(r'X-Csrf": "([0-9a-f]+)"', client.get("/").text)
+    assert csrf is not None
+    client.post("/agents/example", data={"csrf": csrf[1]})
+    assert "Created agent 1" not in client.get("/settings").text
+    assert "Created agent 1" in client.get("/").text
+    assert "Created agent 1" not in client.get("/").text
+
+
+@pytest.mark.parametrize(
+    ("path", "shows"), [("/settings/server/code", "Database and queue"), ("/settings/data/sizes", "Together")]
+)
+def test_a_part_that_is_opened_by_its_link_is_a_whole_page(
+    client: httpx2.Client, path: str, shows: str
+) -> None:
+    whole = client.get(path).text
+    assert "<html" in whole
+    assert shows in whole
+    assert 'hx-get="' + path not in whole
+    assert "<html" not in client.get(path, headers={"hx-request": "true"}).text
+
+
 def test_files_of_others_are_as_they_were_published() -> None:
     told = {file.name: file.sha256 for file in vendored()}
     assert {name: hashlib.sha256((FOLDER / name).read_bytes()).hexdigest() for name in told} == told
