@@ -147,6 +147,22 @@ def test_what_is_not_there_is_told_with_the_way_to_elsewhere(client: httpx2.Clie
     assert (stranger.status_code, stranger.headers["location"].partition("?")[0]) == (303, "/sign-in")
 
 
+def test_the_summary_of_a_form_leads_to_its_fields_by_their_labels(browser: Browser, api: Api) -> None:
+    with person(browser, api) as visitor:
+        page = visitor.opens("/agents/new")
+        page.get_by_label("Name", exact=True).fill("Desk")
+        page.get_by_label("Endpoint URL").fill("ftp://x")
+        page.get_by_label("Runs at a time").fill("0")
+        page.get_by_role("button", name="Register").click()
+        summary = page.locator("main .notice.bad")
+        summary.get_by_role("link", name="Runs at a time must be a whole number from 1 to 1000").click()
+        assert page.evaluate("document.activeElement.id") == "f-max_concurrency"
+        summary.get_by_role("link", name="Endpoint URL must start with http://").click()
+        assert page.evaluate("document.activeElement.id") == "f-endpoint_url"
+        assert "endpoint_url" not in page.inner_text("main .notice.bad")
+        visitor.complaints.clear()  # the browser tells of the 422
+
+
 BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 

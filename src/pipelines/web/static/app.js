@@ -107,6 +107,23 @@
     for (const field of document.querySelectorAll("form[data-filters] :disabled")) field.disabled = false;
   });
 
+  // The summary above a form lists the fields that it is about, by their labels, and leads to each of them.
+  const listProblems = () => {
+    const summary = document.querySelector("main .notice.bad > div");
+    const fields = [...document.querySelectorAll("main .field [aria-invalid=true]")];
+    if (!summary || !fields.length || summary.querySelector("ul")) return;
+    const list = summary.appendChild(document.createElement("ul"));
+    for (const field of fields) {
+      const label = field.labels[0]?.textContent.trim() ?? field.name;
+      const problem = document.getElementById(field.getAttribute("aria-describedby"))?.textContent ?? "";
+      const link = list.appendChild(document.createElement("li")).appendChild(document.createElement("a"));
+      link.href = `#${field.id}`;
+      link.textContent = problem.startsWith(label) ? problem : `${label}: ${problem}`;
+      link.addEventListener("click", (event) => { event.preventDefault(); field.focus(); });
+    }
+  };
+
+  listProblems();
   tellTimes(document);
   setInterval(() => tellTimes(document), 30000);
   document.addEventListener("htmx:afterSwap", (event) => tellTimes(event.target));
