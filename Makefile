@@ -9,7 +9,7 @@ WORKERS ?= $(shell expr $(CORES) + 1)
 # The tests start hundreds of processes: without cached bytecode each compiles half a second of modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-all test-models bench docs screenshots check format lock clean
+.PHONY: help demo test test-all test-models bench dist docs screenshots check format lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,11 @@ test-models: .venv/.dev ## test with a small real model (downloads 130 MB once)
 
 bench: .venv/.dev ## run all benchmarks, write docs/measured.md; QUICK=1 is shorter
 	$(BIN)/python bench/measured.py $(if $(QUICK),--quick)
+
+# Times in the archives are those of the last commit, so that the same sources give the same bytes.
+dist: .venv/.run ## build a wheel and a source package in dist/
+	@rm -rf dist
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct 2>/dev/null || echo 1577836800) $(BIN)/python -m hatchling build -d dist
 
 docs: .venv/.dev ## write the SDK reference from the docstrings
 	$(BIN)/python docs/sdk_page.py > docs/reference/sdk.md

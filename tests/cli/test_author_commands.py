@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from pipelines.cli.main import app
 from support.desk import ORDER_ID, STATE, tool
+from support.plan_answers import answer_of, with_examples
 from support.server_process import Api, house_in
 
 UNCLEAR = tool("run_close", "Runs it.", ORDER_ID, ["order_id"])
@@ -19,6 +20,11 @@ CLOSE = [
     {"set": {"order.status": "'closed'"}},
     {"return": {"order_id": "order.id", "status": "order.status"}},
 ]
+CALLS = [
+    {"tool": "run_close", "arguments": {"order_id": "7001"}, "outcome": "allowed", "status": 200},
+    {"tool": "run_close", "arguments": {"order_id": "1"}, "outcome": "refused", "status": 404},
+]
+BROKEN = [{"return": "ordr"}]
 PRECIOUS = "Precious goods leave the house only with a clerk."
 RULE = {"form": "require", "tools": ["run_close"], "expression": "order.amount < 50", "error": "needs_clerk"}
 BY_MODEL = {
@@ -42,7 +48,16 @@ SCRIPT = [
     },
     {"purpose": "author", "about": LOST, "failure": "unavailable"},
     {"purpose": "simulator", "answer": BY_MODEL},
-    {"purpose": "author", "about": "Write the plan", "answer": {"why": "It closes.", "steps": CLOSE}},
+    {
+        "purpose": "author",
+        "about": "Write the plans of run_close, run_seal",
+        "answer": answer_of(run_close=with_examples(CLOSE, *CALLS), run_seal=BROKEN),
+    },
+    {
+        "purpose": "author",
+        "about": "Write the plans of run_close.",
+        "answer": answer_of(run_close=with_examples(CLOSE, *CALLS)),
+    },
     {
         "purpose": "author",
         "about": "Translate",
@@ -75,9 +90,55 @@ def test_plans_are_shown_as_a_file_and_kept_only_when_accepted(asking: Api, tmp_
     shown = said(asking, "plan", *files, "--write")
     assert yaml.safe_load(shown) == {"run_close": CLOSE}
     assert "# nothing is saved" in shown
+    assert '# as expected: run_close {"order_id":"7001"} → 200' in shown
     assert asking.get(f"/api/agents/{agent['id']}")["version"] == agent["version"]
-    assert "the agent is at version 2 now" in said(asking, "plan", *files, "--write", "--accept")
+    assert "the agent is at version 2 now" in said(asking, "plan", *files, "--write", "--accept", "all")
     assert asking.get(f"/api/agents/{agent['id']}")["tools_schema"][0]["simulation"] == CLOSE
+
+
+def closed(number: str) -> Any:
+    status = {"status": "closed"}
+    change = {"op": "update", "entity_type": "order", "id": number, "set": status, "unset": []}
+    return {
+        "tool": "run_close",
+        "args": {"order_id": number},
+        "status": "ok",
+        "response": {"order_id": number, **status},
+        "updates": [change],
+    }
+
+
+def test_with_a_recording_a_table_at_the_end_says_what_each_plan_is_worth(
+    asking: Api, tmp_path: Path
+) -> None:
+    tools = [UNCLEAR, tool("run_seal", "Runs it.", ORDER_ID, ["order_id"])]
+    agent = asking.agent("http://127.0.0.1:9", name="Recorded", tools_schema=tools)
+    (tmp_path / "agent.json").write_text(json.dumps({"name": "Recorded", "tools_schema": tools}))
+    orders = {str(number): {"status": "pending"} for number in range(6)}
+    (tmp_path / "state.json").write_text(json.dumps({"order": orders}))
+    calls = [*map(closed, orders), closed("9")]
+    (tmp_path / "calls.jsonl").write_text(json.dumps({"task": "t-1", "calls": calls}) + "\n")
+    asked = ["plan", str(tmp_path / "agent.json"), "--write", "--recording", str(tmp_path)]
+    shown = said(asking, *asked, code=1)
+    lines = shown.splitlines()
+    (head,) = [at for at, line in enumerate(lines) if line.startswith("# tool ")]
+    rows = [
+        [cell.strip() for cell in line[2:].split("  ") if cell.strip()] for line in lines[head : head + 3]
+    ]
+    assert rows == [
+        ["tool", "measured with", "before", "after", "suggested"],
+        ["run_close", "2 held-out calls", "0 %", "100 %", "proposed"],
+        ["run_seal", "0 examples of the model", "–", "not usable", "current"],
+    ]
+    assert lines[head + 3] == "# run_close does not explain:"
+    assert lines[head + 4].startswith('#   task t-1, call 7 with {"order_id":"9"}: ')
+    assert yaml.safe_load(shown) == {"run_close": CLOSE}, "the whole output is a plans file"
+    for wrong in ("run_seal", "gone", ""):
+        said(asking, *asked, "--accept", wrong, code=2)
+    assert asking.get(f"/api/agents/{agent['id']}")["version"] == 1
+    assert "accepted: run_close" in said(asking, *asked, "--accept", "run_close", code=1)
+    simulations = [one.get("simulation") for one in asking.get(f"/api/agents/{agent['id']}")["tools_schema"]]
+    assert simulations == [CLOSE, None]
 
 
 def test_rules_are_proposed_accepted_and_then_answer_without_the_model(asking: Api) -> None:

@@ -12,6 +12,7 @@ from pipelines.core.evals.scoring import text_shift
 from pipelines.core.evals.telemetry import otlp, spans
 from pipelines.core.openapi import document, translate
 from pipelines.core.persona import facts, question, values
+from pipelines.core.simulation.proposed_plans import backend_data
 from pipelines.core.tasks import rubric_lines, seed_session
 from pipelines.core.worlds.by_model import change_question, prompt_data, row_question
 from pipelines.core.worlds.changes import refine
@@ -70,7 +71,7 @@ NUMBERS = {
     ),
     "proposals": (
         "texts at once",
-        (propose_plans.MOST_TOOLS, read_sentences.MOST_TEXTS, propose_plans.MOST_ROUNDS),
+        (propose_plans.MOST_TOOLS, backend_data.MOST_TOOLS_A_TURN, read_sentences.MOST_TEXTS),
     ),
     "cassettes": (
         "lines of 3 MiB",

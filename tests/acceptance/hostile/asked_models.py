@@ -156,7 +156,10 @@ def hostile_authors(tenant: Tenant) -> None:
     """Rules and plans that a model proposes from long texts, large worlds and large recordings."""
     world = {"order": {f"{at}": {"note": "x" * 100, "status": "open"} for at in range(3_000)}}
     behavior = "Whoever asks thrice about the moon is told to wait until the tide has turned. " * 400
-    calls = [{"tool": "ponder", "arguments": {"x": "y" * 50}, "response": {"z": at}} for at in range(4_000)]
+    calls = [
+        {"tool": "ponder0", "args": {"x": "y" * 50}, "status": "ok", "response": {"z": at}}
+        for at in range(4_000)
+    ]
     unclear = [tool(f"ponder{at}", {"x": {"type": "string"}}, description="Ponders.") for at in range(40)]
     with model(tenant, "steps", "objects", "keys") as (url, names):
 

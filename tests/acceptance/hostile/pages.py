@@ -70,11 +70,10 @@ def forms_with_long_fields(tenant: Tenant) -> None:
     task_id = tenant.tasks({"user": "Do it."}, agent_id=agent_id)["task_ids"][0]
     own, cookie = f"/agents/{agent_id}", _cookie(tenant)
     fields: dict[str, tuple[str, dict[str, str]]] = {
-        "a plan": (f"{own}/tools/echo/plan", {"version": "1", "plan": ""}),
         "arguments": (f"{own}/try", {"tool": "echo", "task": str(task_id), "arguments": ""}),
         "a state": (f"{own}/try", {"tool": "echo", "state": "", "arguments": "{}"}),
         "a behaviour": (f"{own}/try", {"tool": "echo", "arguments": "{}", "behavior": ""}),
-        "a proposal": (f"{own}/tools/echo/propose", {"behavior": ""}),
+        "a proposal": (f"{own}/proposals", {"tool": ""}),
         "an edited agent": (f"{own}/edit", {"version": "1", "name": "x", "tools_schema": ""}),
         "a new agent": ("/agents/new", {"name": "x", "tools_schema": ""}),
         "a coding scenario": ("/coding", {"text": ""}),

@@ -62,13 +62,18 @@ def ticking() -> Callable[[], float]:
     return lambda: next(ticks) * 1e-6
 
 
-def report(answers: dict[str, Any], *calls: JsonObject, state: JsonObject = STATE) -> Report:
+def report(
+    answers: dict[str, Any],
+    *calls: JsonObject,
+    state: JsonObject = STATE,
+    only: frozenset[str] | None = None,
+) -> Report:
     recording = read_recording(state, [{"task": "t", "calls": list(calls)}])
 
     def build(world: World) -> Simulator:
         return Scripted(answers)
 
-    return replay(recording, build, clock=ticking())
+    return replay(recording, build, clock=ticking(), only=only)
 
 
 REPLIES: list[tuple[str, SimulatedReply, JsonObject, bool]] = [
@@ -321,3 +326,27 @@ def test_a_recording_replayed_by_itself_is_all_right(value: Json) -> None:
     )
     if not (isinstance(value, dict) and "error" in value) and not isinstance(value, str):
         assert found.as_json()["fm_all"] == found.as_json()["cm_all_free"] == 1
+
+
+def test_a_recorded_update_that_does_not_fit_its_state_is_left_out() -> None:
+    lost: JsonObject = {"op": "update", "entity_type": "order", "id": "gone", "set": {"a": 1}, "unset": []}
+    found = report({"close": ok({})}, call("close", {}, lost))
+    assert found.outcomes[0].fm_forced
+
+
+def test_only_the_tools_that_are_named_are_measured_and_the_others_do_what_they_did() -> None:
+    def get(ledger: Ledger) -> SimulatedReply:
+        return ok(dict(ledger.get("order", "1") or {}))
+
+    after: JsonObject = {"status": "closed", "total": 5}
+    calls = call("close", {}, CLOSE_1), call("get", after)
+    found = report({"get": get}, *calls, only=frozenset({"get"}))
+    assert [(one.tool, one.fm_free, one.is_right) for one in found.outcomes] == [("get", True, True)]
+
+
+def test_a_call_that_cannot_be_answered_says_why() -> None:
+    def broken(ledger: Ledger) -> SimulatedReply:
+        raise SimulationFailed("plan_budget", "too many steps")
+
+    (found,) = report({"t": broken}, call("t", {})).mismatches("t")
+    assert found.differences[0] == "it cannot be answered: too many steps"

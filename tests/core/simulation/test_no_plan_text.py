@@ -21,7 +21,7 @@ ALLOWED = {
     "library/": "the functions of the language, with their signatures and examples",
     "plan_checker.py": "the compiler: it reads what authors write, and shows how to write it",
     "plan_verbs.py": "the compiler: it reads what authors write, and shows how to write it",
-    "proposed_plans/plan_question.py": "a prompt that teaches the language to a model",
+    "proposed_plans/prompt.py": "a prompt that teaches the language to a model",
     "rules/language/": "writes and reads English sentences, which have `and` and `more than` in them",
     "rule_translation/prompt.py": "a prompt for models",
     "rules/trial.py": "says in words what a rule was tried on",

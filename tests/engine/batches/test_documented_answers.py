@@ -17,6 +17,7 @@ from pipelines.core.verdict.model_judge.rubric import PROMPT_VERSION
 from support.closed_document import Documented
 from support.desk import AGENT, answered
 from support.judge_attacks import entry_for
+from support.plan_answers import answer_of, with_examples
 from support.played_agents import Dispatch, played, refunds
 from support.pressure_matrix import V1, scenario, variation_of, yields_to_authority
 from support.repository import ROOT
@@ -163,13 +164,15 @@ def authors(api: Api, folder: Path) -> None:
         {"tool": "refund_order", "arguments": {"order_id": "7001"}, "outcome": "allowed"},
         {"tool": "refund_order", "arguments": {"order_id": "4521"}, "outcome": "refused", "status": 409},
     ]
+    reads = [one | {"tool": "get_order"} for one in calls[:1]]
+    reads.append(reads[0] | {"arguments": {"order_id": "1"}, "outcome": "refused", "status": 404})
     script = folder / "author.jsonl"
     lines = [
         {
             "about": "Precious",
             "answer": {"sentences": [{"number": 1, "rules": [rule], "examples": calls}]},
         },
-        {"answer": {"why": "The order as it is kept.", "steps": steps}},
+        {"answer": answer_of(get_order=with_examples(steps, *reads))},
     ]
     script.write_text("\n".join(json.dumps(line) for line in lines))
     agent = api.agent("http://127.0.0.1:9/", config={"models": {"author": f"scripted:{script}"}})
@@ -186,7 +189,8 @@ def authors(api: Api, folder: Path) -> None:
     api.get(f"/api/datasets/{dataset['id']}/sentences")
     api.get(f"/api/tasks/{dataset['task_ids'][0]}/sentences?examples=true")
     plans, plain = f"/api/agents/{agent['id']}/plans", api.dataset(REFUND_TASK, agent_id=agent["id"])
-    api.post(f"{plans}/propose", {"tools": ["get_order"], "task_id": plain["task_ids"][0]}, 202)
+    (proposed,) = asked_about(api, plans, tools=["get_order"], task_id=plain["task_ids"][0])
+    assert proposed["is_usable"]
     api.post(f"{plans}/accept", {"plans": {"get_order": steps}})
 
 

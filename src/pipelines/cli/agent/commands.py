@@ -42,15 +42,23 @@ def plan(
     tool: Annotated[list[str] | None, typer.Option(help="Only this tool. Repeatable.")] = None,
     write: Annotated[
         bool,
-        typer.Option("--write", help="Let the server's model propose plans for tools whose plan is a guess."),
+        typer.Option(
+            "--write",
+            help="Let the server's model propose plans for tools whose plan is a guess or differs from the"
+            " recording.",
+        ),
     ] = False,
     recording: Annotated[
-        Path | None, typer.Option(help="With --write: a recording to test the proposals against.")
+        Path | None,
+        typer.Option(help="With --write: a recording to learn from, and to measure the proposals by."),
     ] = None,
     accept: Annotated[
-        bool,
-        typer.Option("--accept", help="With --write: save the usable plans as a new version of the agent."),
-    ] = False,
+        str | None,
+        typer.Option(
+            help="With --write: save plans as a new version of the agent: `all` that are suggested, or those"
+            " of tools by name, as in get_order,find_user."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Print what each simulated tool will do, as YAML that you can correct and keep."""

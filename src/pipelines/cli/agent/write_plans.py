@@ -1,8 +1,9 @@
-"""`pipelines odyssey plan --write`: plans that the server's model proposes, as a plans file with its figures.
-
-With `--accept` the agent gets a new version with these plans; otherwise nothing is stored.
+"""`pipelines odyssey plan --write`: plans that the server's model proposes, as a plans file. A table at its
+end says what each is worth. With `--accept` the agent gets a new version with some of them; otherwise nothing
+is stored.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,22 @@ import typer
 
 from pipelines.cli.client import Server
 from pipelines.cli.files import read_lines, read_object, stop
-from pipelines.cli.output.phrases import plural
+from pipelines.cli.output.blocks import one_line
+from pipelines.cli.output.phrases import percent, plural
+from pipelines.core.simulation.sentences import call_in_words
 from pipelines.core.tasks.seed import Seed
-from pipelines.core.text.json_text import JsonObject, dumps
+from pipelines.core.text.json_text import Json, JsonObject, dumps
+
+ALL = "all"
+LONGEST_CALL = 200  # characters of an example
+LONGEST_DIFFERENCE = 300
+MOST_NOT_EXPLAINED = 5  # calls of one tool; --json has more
+_BASIS = {
+    "held_out": ("held-out call", "held-out calls"),
+    "shown": ("call that the model saw", "calls that the model saw"),
+    "examples": ("example of the model", "examples of the model"),
+}
+_HEADS = ("tool", "measured with", "before", "after", "suggested")
 
 
 def write_plans(
@@ -23,32 +37,24 @@ def write_plans(
     behavior: str | None,
     only: list[str],
     recording: Path | None,
-    accept: bool,
+    accept: str | None,
     as_json: bool,
 ) -> None:
     agent = _find_agent(server, tools)
-    body = _request_body(seed, behavior, recording)
+    body = _request_body(seed, behavior, recording) | ({"tools": [*only]} if only else {})
     path = f"/api/agents/{agent['id']}/plans"
-    names = only or _guessed_tools(server, path)
-    found = [
-        item
-        for name in names
-        for item in server.wait_for(server.post(f"{path}/propose", body | {"tools": [name]}))["items"]
-    ]
-    usable = {item["tool"]: item["plan"] for item in found if item["is_usable"]}
-    version = server.post(f"{path}/accept", {"plans": usable})["version"] if accept and usable else None
+    answer = server.wait_for(server.post(f"{path}/propose", body))
+    found, left_out = answer["items"], answer["left_out"]
+    accepted = _chosen_plans(found, accept) if accept is not None else {}
+    version = server.post(f"{path}/accept", {"plans": accepted})["version"] if accepted else None
     if as_json:
-        typer.echo(dumps({"items": found, "accepted_as_version": version}).decode())
+        typer.echo(dumps({"items": found, "left_out": left_out, "accepted_as_version": version}).decode())
         return
     for item in found:
         typer.echo(_format_proposal(item))
-    if not found:
-        typer.echo("# No tool's plan is a guess: name one with --tool.")
-    elif version is not None:
-        typer.echo(f"# accepted: {', '.join(usable)}; the agent is at version {version} now")
-    else:
-        typer.echo("# nothing is saved: --accept saves these plans as a new version of the agent")
-    if len(usable) < len(found):
+    for line in (*_table(found), *_ending(found, left_out, accept, accepted, version)):
+        typer.echo(f"# {line}".rstrip())
+    if not all(item["is_usable"] for item in found):
         raise typer.Exit(1)
 
 
@@ -74,19 +80,29 @@ def _request_body(seed: Seed | None, behavior: str | None, recording: Path | Non
     return body | ({"behavior": text} if text is not None else {})
 
 
-def _guessed_tools(server: Server, path: str) -> list[str]:
-    return [item["tool"] for item in server.get(path)["items"] if item["is_guess"] or item["plan"] is None]
+def _chosen_plans(found: Sequence[Any], accept: str) -> dict[str, Json]:
+    """Of `all`, those that the server suggests; of names, what the caller says."""
+    usable = {item["tool"]: item["plan"] for item in found if item["is_usable"]}
+    if accept.strip() == ALL:
+        suggested = {item["tool"] for item in found if item["choice"] == "proposed"}
+        return {name: plan for name, plan in usable.items() if name in suggested}
+    named = [one.strip() for one in accept.split(",")]
+    unknown = sorted({one or "an empty name" for one in named} - usable.keys())
+    if unknown:
+        stop(
+            f"--accept: there is no usable plan for {', '.join(unknown)}; there is one for"
+            f" {', '.join(usable) or 'no tool'}, and `{ALL}` accepts every proposed plan that is suggested"
+        )
+    return {name: usable[name] for name in named}
 
 
 def _format_proposal(item: Any) -> str:
-    tried = item["tried"]
     rounds = plural(item["rounds"], "round")
-    remarks = [f"# {item['tool']}: proposed by {item['model']} in {rounds}: {item['why']}"]
-    remarks.append(f"# tried: {tried['calls']} calls on records of the world, {tried['refused']} refused")
-    if tried["fidelity"] is not None:
-        before, after = _format_fidelity(item["fidelity_now"]), _format_fidelity(tried["fidelity"])
-        remarks.append(f"# against the recording: {after}; now {before}")
-    remarks += [f"# problem: {problem['message']}" for problem in item["problems"]]
+    remarks = [f"# {item['tool']}: proposed by {item['model']} in {rounds}: {one_line(item['why'], 1_000)}"]
+    for call in item["examples"]:
+        outcome = "differs" if call["problem"] else "as expected"
+        remarks.append(f"# {outcome}: {call_in_words(call, LONGEST_CALL)}")
+    remarks += [f"# problem: {one_line(problem['message'], 1_000)}" for problem in item["problems"]]
     remarks += [f"# {line}" for line in item["difference"][2:]]
     if not item["is_usable"]:
         return "\n".join([*remarks, f"# {item['tool']}: no usable plan", ""])
@@ -94,7 +110,46 @@ def _format_proposal(item: Any) -> str:
     return "\n".join([*remarks, f"{item['tool']}:", steps, ""])
 
 
-def _format_fidelity(tally: Any) -> str:
-    if tally is None:
-        return "not measured"
-    return f"replies {tally['fm_forced']:.0%}, changes {tally['cm_forced']:.0%} of {tally['calls']} calls"
+def _table(found: Sequence[Any]) -> list[str]:
+    """A row for each tool, then the calls that its proposed plan does not explain."""
+    if not found:
+        return []
+    rows = [_HEADS, *map(_row, found)]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(_HEADS))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    for item in found:
+        listed = item["not_explained"]
+        if listed:
+            lines.append(f"{item['tool']} does not explain:")
+            lines += [f"  {one_line(line, LONGEST_DIFFERENCE)}" for line in listed[:MOST_NOT_EXPLAINED]]
+        if len(listed) > MOST_NOT_EXPLAINED:
+            lines.append(f"  … and {len(listed) - MOST_NOT_EXPLAINED} more: --json has them")
+    return lines
+
+
+def _row(item: Any) -> tuple[str, ...]:
+    measured = item["measured"]
+    calls, after = measured["calls"], measured["after"]
+    right = [_share(measured["before"], calls), "not usable" if after is None else _share(after, calls)]
+    return item["tool"], plural(calls, *_BASIS[measured["basis"]]), *right, item["choice"]
+
+
+def _share(right: int, calls: int) -> str:
+    return percent(right / calls if calls else None)
+
+
+def _ending(
+    found: Sequence[Any], left_out: Sequence[str], accept: str | None, accepted: Any, version: int | None
+) -> list[str]:
+    lines = [f"left out: {', '.join(left_out)}; name them with --tool"] if left_out else []
+    if not found:
+        return [
+            *lines,
+            "Every tool has a plan that is no guess, or explains its calls: name one with --tool.",
+        ]
+    if version is not None:
+        return [*lines, f"accepted: {', '.join(accepted)}; the agent is at version {version} now"]
+    if accept is not None:
+        return [*lines, "nothing is saved: no proposed plan is suggested"]
+    lines.append("nothing is saved: --accept all saves every proposed plan that is suggested,")
+    return [*lines, "--accept NAME,NAME the plans of these tools, as a new version of the agent"]

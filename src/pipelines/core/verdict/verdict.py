@@ -10,7 +10,7 @@ from pipelines.wire.records import As, Flat, Hidden, Named, Often, Omitted, Reco
 
 GRADER = "embedded"
 #: Part of every verdict. Raise it whenever the same run could now be judged differently.
-GRADER_VERSION = "20"
+GRADER_VERSION = "21"
 LEAST_SCORE, BEST_SCORE = 1, 5
 
 

@@ -186,8 +186,8 @@ async def _check_agent(
         problems += refused.problems
     checked = None
     try:
-        definition = body if changed is None else changed
-        if body.get("mode") == "code" and definition.keys() & {CODE, "entrypoint", "mode"}:
+        declared = body if changed is None else changed
+        if body.get("mode") == "code" and declared.keys() & {CODE, "entrypoint", "mode"}:
             checked = await _check_code(platform, org_id, body, stored, is_sound=not problems)
         if read is not None:
             problems += upload_code.requirements_problems(read.definition.requirements, checked)

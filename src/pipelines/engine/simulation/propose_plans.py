@@ -1,29 +1,45 @@
-"""Plans for tools without a good one: a model writes them, told what is wrong with each try. A person
-accepts."""
+"""Plans for tools without a good one: a model writes them in one conversation about all of these tools. A
+plan that fails its check goes back to it once, with the reason. A person accepts.
+"""
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from pipelines.core.ledger.initial_state import read_initial_state
 from pipelines.core.ledger.ledger import World
-from pipelines.core.models.model_question import Purpose
+from pipelines.core.models.model_question import ModelQuestion, Purpose
 from pipelines.core.simulation.build import PlannedSimulator
+from pipelines.core.simulation.example_calls import replayed
+from pipelines.core.simulation.fidelity.examples import CallSplit, select_examples
 from pipelines.core.simulation.fidelity.recording import Recording, read_recording
-from pipelines.core.simulation.plan_text import plan_as_yaml
-from pipelines.core.simulation.proposed_plans.plan_question import plan_question
+from pipelines.core.simulation.proposed_plans.backend_data import ExampleCalls, in_order_of_types
+from pipelines.core.simulation.proposed_plans.conversation import (
+    AnsweredPlan,
+    Conversation,
+    answer_problems,
+    answered_plans,
+    start_conversation,
+)
 from pipelines.core.simulation.proposed_plans.plan_trial import (
+    Outcomes,
     PlanTrial,
     TrialSetting,
-    difference_in_plans,
-    fidelity_now,
-    try_plan,
+    recorded_outcomes,
+    try_plans,
+)
+from pipelines.core.simulation.proposed_plans.proposal import (
+    PresentPlan,
+    ProposedPlan,
+    ProposedPlanList,
+    proposal_of,
 )
 from pipelines.core.simulation.rules.axis import active_rules
 from pipelines.core.tasks.seed import Seed
 from pipelines.core.tasks.seed_limits import LONGEST_BEHAVIOR
 from pipelines.core.text.authored import Fields
-from pipelines.core.text.json_text import Json, JsonObject, dumps
+from pipelines.core.text.json_text import Json, JsonObject
 from pipelines.core.text.problems import Problem, Refused
 from pipelines.engine.agents.register_agent import change_agent
 from pipelines.engine.find import find_agent
@@ -36,9 +52,9 @@ from pipelines.engine.simulation.author_jobs import Progress, start_job
 from pipelines.engine.simulation.check_plans import seed_of_task
 from pipelines.storage.agents.agents import Agent
 from pipelines.storage.agents.author_jobs import AuthorJob
+from pipelines.wire.errors import ModelFailed
 
-MOST_ROUNDS = 5
-MOST_TOOLS = 10  # asked for at once
+MOST_TOOLS = 60  # of one conversation
 FIELDS = ("task_id", "tools", "recording", "behavior")
 
 
@@ -49,49 +65,47 @@ class _PlanRequest(NamedTuple):
     behavior: str | None  # in place of the task's
 
 
+class _PlanWork(NamedTuple):
+    """What is asked for, and what it is compared with."""
+
+    around: TrialSetting
+    present: PlannedSimulator
+    tools: tuple[str, ...]
+    left_out: tuple[str, ...]
+    splits: Mapping[str, CallSplit]  # of tools with recorded calls
+    outcomes: Outcomes  # with the plans that the tools have
+    conversation: Conversation
+
+
+class _Try(NamedTuple):
+    """A plan of an answer, and what came of it."""
+
+    plan: AnsweredPlan
+    trial: PlanTrial
+    answer: CheckedAnswer
+
+
 class _WrittenPlan(NamedTuple):
-    best: PlanTrial
-    why: str
+    best: _Try
     rounds: int
-    asked: CheckedAnswer
 
 
 async def propose_plans(platform: Platform, org_id: int, agent_id: int, body: JsonObject) -> AuthorJob:
-    """Asks for a plan for each tool that is named, or whose plan is no more than a guess. Nothing is stored
-    but the answer of the job, and nothing is applied."""
-    work = await _read_work(platform, org_id, agent_id, body)
-    return await start_job(platform, org_id, subject_of(agent_id), work)
-
-
-def subject_of(agent_id: int) -> str:
-    return f"agent {agent_id}"
-
-
-async def _read_work(
-    platform: Platform, org_id: int, agent_id: int, body: JsonObject
-) -> Callable[[Progress], Awaitable[JsonObject]]:
-    """Refuses what cannot be asked for."""
+    """Asks for plans of the tools that are named, or of those whose plan is a guess or does not explain what
+    was recorded. Nothing is stored but the answer of the job, and nothing is applied."""
     request = await platform.plan_readers.run(partial(_read_request, body), owner=org_id)
     agent = await find_agent(platform, org_id, agent_id)
     named = await models_named_for(platform, agent, None)
     platform.models.needed(Purpose.AUTHOR, named)
     seed = await seed_of_task(platform, org_id, request.task_id) if request.task_id is not None else None
-    context, simulator = await platform.plan_readers.run(
-        partial(_prepare, agent, seed, request), owner=org_id
-    )
-    tools = _tools_to_plan(request.tools, simulator)
+    _refuse_unknown(request.tools, agent)
     asker = Asker(org_id=org_id, subject=subject_of(agent_id), named=named)
+    work = partial(_propose, platform, asker, agent, seed, request)
+    return await start_job(platform, org_id, subject_of(agent_id), work)
 
-    async def work(progress: Progress) -> JsonObject:
-        items: list[Json] = []
-        some = tools[:MOST_TOOLS]
-        for at, name in enumerate(some):
-            await progress(at, len(some))
-            items.append(await _proposal(platform, asker, name, context, simulator, request.recording))
-        await progress(len(some), len(some))
-        return {"items": items, "left_out": [*tools[MOST_TOOLS:]]}
 
-    return work
+def subject_of(agent_id: int) -> str:
+    return f"agent {agent_id}"
 
 
 async def accept_plans(platform: Platform, org_id: int, agent_id: int, body: JsonObject) -> Agent:
@@ -132,116 +146,196 @@ def _read_request(body: JsonObject) -> _PlanRequest:
         if not isinstance(state, dict) or not isinstance(tasks, list):
             fields.refuse("recording", "must be {state, tasks}: state.json and the lines of calls.jsonl")
         else:
-            try:
-                recording = read_recording(state, tasks)
-            except Refused as refused:
-                problems += refused.problems
+            recording = _read_recording(state, tasks, problems)
     behavior = fields.text("behavior", longest=LONGEST_BEHAVIOR, may_be_blank=True)
     if problems:
         raise Refused(problems, "the request")
-    return _PlanRequest(task_id, tuple(tools), recording, behavior)
+    return _PlanRequest(task_id, tuple(dict.fromkeys(tools)), recording, behavior)
 
 
-def _plan_context(agent: Agent, seed: Seed | None, asked: _PlanRequest) -> TrialSetting:
-    recording = asked.recording
+def _read_recording(state: JsonObject, tasks: Sequence[Json], problems: list[Problem]) -> Recording | None:
+    try:
+        recording = read_recording(state, tasks)
+    except Refused as refused:
+        problems += refused.problems
+        return None
+    states = {"/recording/state": state}
+    states |= {f"line {at}": task.state for at, task in enumerate(recording.tasks, 1) if task.state}
+    for path, each in states.items():
+        read_initial_state(each, ledger_schema=None, path=path, problems=problems)
+    return recording
+
+
+def _refuse_unknown(named: Sequence[str], agent: Agent) -> None:
+    known = {tool.name for tool in agent.definition.tools}
+    problems = [
+        Problem(path="/tools", message=f"the agent declares no tool named {name[:128]!r}")
+        for name in named
+        if name not in known
+    ]
+    if problems:
+        raise Refused(problems, "the request")
+
+
+async def _propose(
+    platform: Platform,
+    asker: Asker,
+    agent: Agent,
+    seed: Seed | None,
+    request: _PlanRequest,
+    progress: Progress,
+) -> JsonObject:
+    work = await platform.plan_readers.run(partial(_prepare, agent, seed, request), owner=asker.org_id)
+    conversation = work.conversation
+    written: dict[str, _WrittenPlan] = {}
+    for turn in conversation.turns:
+        await progress(len(written), len(work.tools))
+        kept = {name: one.best.plan.steps for name, one in written.items() if not one.best.trial.problems}
+        some = await _write_plans(platform, asker, work.around, conversation, turn.tools, kept)
+        conversation = conversation.after([one.best.plan for one in some.values()])
+        written |= some
+    await progress(len(written), len(work.tools))
+    shown = await platform.plan_readers.run(partial(_proposals, work, written), owner=asker.org_id)
+    return shown.as_json()
+
+
+async def _write_plans(
+    platform: Platform,
+    asker: Asker,
+    around: TrialSetting,
+    conversation: Conversation,
+    tools: Sequence[str],
+    kept: Mapping[str, Json],
+) -> dict[str, _WrittenPlan]:
+    """Of one turn. Plans that fail go back once; of two tries of a plan the better is taken."""
+    question = conversation.question()
+    first = await _ask_and_try(platform, asker, around, question, tools, kept)
+    best = {name: _WrittenPlan(one, 1) for name, one in first.items()}
+    wrong = {name: one.trial.complaints for name, one in first.items() if not one.trial.is_done}
+    if not wrong:
+        return best
+    answer = next(iter(first.values())).answer.data
+    right = {name: one.plan.steps for name, one in first.items() if name not in wrong}
+    again = conversation.again(question, answer, wrong)
+    try:
+        second = await _ask_and_try(platform, asker, around, again, [*wrong], {**kept, **right})
+    except ModelFailed:
+        return best
+    for name, one in second.items():
+        better = max(first[name], one, key=lambda each: each.trial.rank)
+        best[name] = _WrittenPlan(better, 2)
+    return best
+
+
+async def _ask_and_try(
+    platform: Platform,
+    asker: Asker,
+    around: TrialSetting,
+    question: ModelQuestion,
+    tools: Sequence[str],
+    kept: Mapping[str, Json],
+) -> dict[str, _Try]:
+    answer = await platform.models.ask(asker, question, check=partial(answer_problems, tools=tools))
+    plans = answered_plans(answer.data)
+    tried = await platform.plan_readers.run(partial(try_plans, plans, around, kept=kept), owner=asker.org_id)
+    return {name: _Try(plans[name], tried[name], answer) for name in tools}
+
+
+def _plan_context(agent: Agent, seed: Seed | None, request: _PlanRequest) -> TrialSetting:
+    recording = request.recording
     state: JsonObject = {}
     if seed is not None:
         state = seed.initial_state
     elif recording is not None:
-        first = next((task.state for task in recording.tasks if task.state is not None), None)
-        state = recording.state or first or {}
+        state = _state_with_all_types(recording)
     return TrialSetting(
         tools=agent.definition.tools,
         ledger_schema=agent.definition.ledger_schema,
         world=World.from_initial_state(state),
-        behavior=asked.behavior or (seed.behavior_instructions if seed is not None else None),
+        behavior=request.behavior or (seed.behavior_instructions if seed is not None else None),
         reading_limit=partial(has_time, MOST_READING_S),
         clock=time.perf_counter,
         rules=active_rules(agent.definition.rules, seed.rules if seed is not None else ()),
+        recording=recording,
+        now=seed.now if seed is not None else None,
     )
 
 
-def _prepare(agent: Agent, seed: Seed | None, asked: _PlanRequest) -> tuple[TrialSetting, PlannedSimulator]:
+def _state_with_all_types(recording: Recording) -> JsonObject:
+    """Where tasks have a state of their own, each type as it is in the first task that has it."""
+    state = {**recording.state}
+    for task in recording.tasks:
+        state = {**(task.state or {}), **state}
+    return state
+
+
+def _prepare(agent: Agent, seed: Seed | None, request: _PlanRequest) -> _PlanWork:
     """Beside the loop: a recording may have many megabytes of state, and reading plans takes its time."""
-    context = _plan_context(agent, seed, asked)
-    simulator = context.simulator()
-    for name in simulator.tools:
-        simulator.plan_of(name)
-    return context, simulator
+    around = _plan_context(agent, seed, request)
+    present = around.simulator()
+    splits = around.splits(request.tools or present.tools)
+    outcomes = recorded_outcomes(around, splits)
+    tools = in_order_of_types(request.tools or _tools_without_good_plan(present, outcomes), present)
+    some = tools[:MOST_TOOLS]
+    return _PlanWork(
+        around=around,
+        present=present,
+        tools=tuple(some),
+        left_out=tuple(tools[MOST_TOOLS:]),
+        splits=splits,
+        outcomes=outcomes,
+        conversation=start_conversation(some, present, partial(_examples, around, splits), now=around.now),
+    )
 
 
-def _tools_to_plan(named: tuple[str, ...], simulator: PlannedSimulator) -> list[str]:
-    unknown = [name for name in named if name not in simulator.tools]
-    if unknown:
-        listed = [
-            Problem(path="/tools", message=f"the agent declares no tool named {name!r}") for name in unknown
-        ]
-        raise Refused(listed, "the request")
-    if named:
-        return list(dict.fromkeys(named))
-    found = simulator.plans.items()
-    tools = simulator.tools
+def _tools_without_good_plan(present: PlannedSimulator, outcomes: Outcomes) -> list[str]:
+    """A recording decides over how sure a plan is, and whether it was written or read. Without recorded calls
+    it is whether the plan is a guess in this world."""
     return [
         name
-        for name, plan in found
-        if (plan.is_guess or plan.plan is None) and not tools[name].is_passthrough
+        for name, tool in present.tools.items()
+        if (
+            not all(one.is_right for one in outcomes[name].values())
+            if name in outcomes
+            else not tool.is_passthrough and _is_guess(present, name)
+        )
     ]
 
 
-async def _proposal(
-    platform: Platform,
-    asker: Asker,
-    name: str,
-    around: TrialSetting,
-    simulator: PlannedSimulator,
-    recording: Recording | None,
-) -> JsonObject:
-    written = await _write_plan(platform, asker, name, around, simulator, recording)
-    present = simulator.plan_of(name)
-    before = present.plan.as_json() if present.plan is not None else None
-    now = None
-    if recording is not None:
-        now = await platform.plan_readers.run(
-            partial(fidelity_now, name, around, recording), owner=asker.org_id
-        )
-    best = written.best
-    return {
-        "tool": name,
-        "plan": best.steps,
-        "text": plan_as_yaml(best.steps) if not best.problems else None,
-        "difference": [*difference_in_plans(before, best.steps)] if not best.problems else [],
-        "why": written.why,
-        "rounds": written.rounds,
-        "is_usable": not best.problems,
-        "problems": [problem.as_json() for problem in (*best.problems, *best.differences)],
-        "tried": best.as_json(),
-        "fidelity_now": now.as_json() if now is not None else None,
-        "model": written.asked.model,
-        "exchange_id": written.asked.exchange_id,
-    }
+def _is_guess(present: PlannedSimulator, name: str) -> bool:
+    found = present.plan_of(name)
+    return found.plan is None or found.is_guess
 
 
-async def _write_plan(
-    platform: Platform,
-    asker: Asker,
-    name: str,
-    around: TrialSetting,
-    simulator: PlannedSimulator,
-    recording: Recording | None,
-) -> _WrittenPlan:
-    """The best of at most five tries, each told what was wrong with the one before."""
-    question = plan_question(name, simulator, recording)
-    best: _WrittenPlan | None = None
-    for number in range(1, MOST_ROUNDS + 1):
-        exchange = await platform.models.ask(asker, question)
-        steps = exchange.data["steps"]
-        tried = await platform.plan_readers.run(
-            partial(try_plan, name, steps, around, recording), owner=asker.org_id
-        )
-        if best is None or tried.rank > best.best.rank:
-            best = _WrittenPlan(tried, str(exchange.data["why"]), number, exchange)
-        if tried.is_done:
-            break
-        question = question.again(dumps(exchange.data).decode(), [*tried.problems, *tried.differences])
-    assert best is not None
-    return best._replace(rounds=number)
+def _examples(around: TrialSetting, splits: Mapping[str, CallSplit], tool: str) -> ExampleCalls:
+    if around.recording is None or tool not in splits:
+        return ExampleCalls()
+    split = splits[tool]
+    shown = select_examples(around.recording, tool, among=split.shown)
+    return ExampleCalls(shown, len(split.shown) + len(split.held_out))
+
+
+def _proposals(work: _PlanWork, written: Mapping[str, _WrittenPlan]) -> ProposedPlanList:
+    return ProposedPlanList(
+        items=tuple(_proposal(work, name, one) for name, one in written.items()), left_out=work.left_out
+    )
+
+
+def _proposal(work: _PlanWork, name: str, written: _WrittenPlan) -> ProposedPlan:
+    plan, trial, answer = written.best
+    found = work.present.plan_of(name)
+    examples = [replayed(one, work.present, now=work.around.now).shown for one in plan.examples]
+    present = PresentPlan(
+        body=found.plan.as_json() if found.plan is not None else None,
+        outcomes=work.outcomes.get(name, {}),
+        right_examples=sum(one["problem"] is None for one in examples),
+    )
+    return proposal_of(
+        plan,
+        trial,
+        present,
+        work.splits.get(name),
+        rounds=written.rounds,
+        model=answer.model,
+        exchange_id=answer.exchange_id,
+    )

@@ -31,6 +31,7 @@ from pipelines.wire.errors import UnsupportedMediaType
 
 router = APIRouter(prefix="/api/agents", tags=["agents"])
 MAX_AGENT_BYTES = 8 * 1024 * 1024  # a megabyte of source, each character of it escaped at the worst
+MAX_RECORDING_BYTES = 8 * 1024 * 1024  # as much as a helper process reads in its time
 ZIP_KINDS = ("application/zip", "application/x-zip-compressed", "application/octet-stream")
 
 
@@ -160,13 +161,15 @@ async def post_plans_check(agent_id: Id, request: Request, platform: Ours, key: 
 
 @router.post("/{agent_id}/plans/propose", status_code=202, openapi_extra=json_body(bodies.PROPOSE_PLANS))
 async def post_plans_propose(agent_id: Id, request: Request, platform: Ours, key: Contributor) -> Response:
-    """Ask the author's model for plans of tools that have none but a guess, or of those that are named.
+    """Ask the author's model for plans of tools that have none but a guess, that do not explain the recorded
+    calls, or that are named.
 
-    The answer is a job: look at it with `GET /api/author-jobs/{job_id}`. Each plan is checked, tried on a
-    task's world and, with a recording, measured; at most five rounds. Nothing is applied. 422
-    `model_not_configured` where no model is set.
+    The answer is a job: look at it with `GET /api/author-jobs/{job_id}`. The model is asked in one
+    conversation. Each plan is tried with recorded calls, or with example calls of the model in a task's
+    world, and goes back once if it fails. With a recording it is measured on calls that the model was not
+    shown. Nothing is applied. 422 `model_not_configured` where no model is set.
     """
-    body = await read_json_object(request)
+    body = await read_json_object(request, limit=MAX_RECORDING_BYTES)
     job = await propose_plans.propose_plans(platform, key.org_id, agent_id, body)
     return answer(job.as_json(), 202)
 

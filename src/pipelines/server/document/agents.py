@@ -1,5 +1,6 @@
 """Agents, their code and their plans, as they are answered."""
 
+from pipelines.core.simulation.proposed_plans.proposal import MeasuredPlan, ProposedPlan, ProposedPlanList
 from pipelines.outbound.ping import PingResult
 from pipelines.server.document.parts import (
     BINARY,
@@ -144,43 +145,10 @@ SCHEMAS: Schemas = {
             "findings": listed(ref("RuleFinding")),
         },
     ),
-    "ProposedPlan": record(
-        "A plan that a model wrote for a tool. It is applied nowhere.",
-        {
-            "tool": TEXT,
-            "plan": told(listed(OBJECT), "its steps"),
-            "text": told(or_null(TEXT), "the same as YAML; null where it cannot be read"),
-            "difference": told(listed(TEXT), "from the plan that the tool has now, line by line"),
-            "why": TEXT,
-            "rounds": told(WHOLE, "tries, at most 5"),
-            "is_usable": YES_NO,
-            "problems": told(
-                listed(ref("Problem")), "what is wrong with it, and how it differs from the recording"
-            ),
-            "tried": record(
-                "Calls of it on records of the world.",
-                {
-                    "calls": WHOLE,
-                    "refused": WHOLE,
-                    "fidelity": told(or_null(OBJECT), "against the recording"),
-                },
-            ),
-            "fidelity_now": told(or_null(OBJECT), "of the plan that the tool has now"),
-            "model": TEXT,
-            "exchange_id": told(ID, "with the model"),
-        },
-    ),
-    "ProposedPlanList": record(
-        "Plans that a model wrote.",
-        {
-            "items": listed(ref("ProposedPlan")),
-            "left_out": told(listed(TEXT), "tools past the ten that are asked for at once"),
-        },
-    ),
     "PlanCheck": record("What is wrong with plans.", {"ok": YES_NO, "problems": listed(ref("Problem"))}),
 }
 _ZIP = {"application/zip": BINARY}
-RECORDS = (PingResult,)
+RECORDS = (PingResult, MeasuredPlan, ProposedPlan, ProposedPlanList)
 OPERATIONS = (
     Operation("create_agent", "POST", "/api/agents", {201: "Agent"}),
     Operation("list_agents", "GET", "/api/agents", {200: "AgentPage"}),

@@ -11,7 +11,7 @@ from pipelines.core.limits.fair_slots import FairSlots
 from pipelines.core.text.problems import Refused
 from pipelines.server.errors import from_http, from_refusal, from_validation, status_of
 from pipelines.server.pages import coding, home, oidc_sign_in, search, sign_in, style
-from pipelines.server.pages.agents import agent, agent_proposal, agent_tools, agents
+from pipelines.server.pages.agents import agent, agent_tools, agents, plan_proposals
 from pipelines.server.pages.batches import batch_judges, batches, compare_batches, new_batch, report
 from pipelines.server.pages.evals import eval_matrix, eval_scenarios, evals
 from pipelines.server.pages.page import bare_page, page
@@ -34,7 +34,7 @@ def first_part(path: str) -> str:
 #: All modules with pages. The order matters: the first takes a path that fits two, such as /datasets/new.
 MODULES = (
     *(home, sign_in, oidc_sign_in, style, search),
-    *(agents, agent, agent_tools, agent_proposal),
+    *(agents, agent, agent_tools, plan_proposals),
     *(new_dataset, datasets, dataset_rules, tasks, coding),
     *(new_world, worlds, world_forms),
     *(

@@ -1,11 +1,6 @@
-"""docs/reference/rule-translation.md shows what a model is asked, word for word.
-
-`WRITE_EXAMPLES=yes` with this test writes the page's blocks anew.
-"""
+"""docs/reference/rule-translation.md shows what a model is asked, word for word."""
 
 import json
-import os
-import re
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +17,7 @@ from pipelines.core.simulation.rule_translation.trial import try_translation
 from pipelines.core.tools.tools_schema import parse_tools_schema
 from support.desk import ORDER_ID, tool
 from support.scripted_models import data_of
+from support.shown_prompts import blocks, check_page, written
 
 PAGE = Path(__file__).parents[4] / "docs/reference/rule-translation.md"
 TEXT = "Precious goods leave the house only with a clerk."
@@ -30,22 +26,12 @@ STATE = {"order": {"7001": {"status": "pending", "amount": 20}}}
 AROUND = build_simulator(parse_tools_schema([CANCEL]), world=World.from_initial_state(STATE), behavior=TEXT)
 
 
-def blocks(page: str) -> list[re.Match[str]]:
-    return [*re.finditer(r"^(?P<fence>`{3,4})(?:text|json)\n(?P<text>.*?)^(?P=fence)$", page, re.M | re.S)]
-
-
 def test_the_page_shows_the_instructions_and_the_data() -> None:
     question = translation_question(TEXT, [TEXT], AROUND, now="2026-05-01T12:00:00Z")
-    whole = [instructions(), json.dumps(data_of(question), indent=1, ensure_ascii=False) + "\n"]
-    page = PAGE.read_text()
-    if os.environ.get("WRITE_EXAMPLES"):
-        for block, text in reversed([*zip(blocks(page), whole, strict=False)]):
-            page = page[: block.start("text")] + text + page[block.end("text") :]
-        PAGE.write_text(page)
-    assert [one["text"] for one in blocks(page)][:2] == whole
+    check_page(PAGE, [instructions(), written(data_of(question))])
 
 
 def test_the_answer_of_the_page_is_accepted() -> None:
-    answer: Any = json.loads(blocks(PAGE.read_text())[2]["text"])
+    answer: Any = json.loads(blocks(PAGE)[2])
     assert CompiledSchema(translation_schema()).accepts(answer)
     assert try_translation(TEXT, translations(answer, [TEXT])[TEXT], AROUND).problem is None

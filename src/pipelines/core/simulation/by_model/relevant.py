@@ -256,21 +256,22 @@ def _searchable(world: World, kind: str) -> list[tuple[str, str]]:
 def _fitting(attrs: Attributes) -> tuple[JsonObject, bool]:
     if len(dumps(attrs)) <= LONGEST_ENTITY:
         return attrs, False
-    cut = _shortened(attrs, 0)
+    cut = shortened(attrs)
     assert isinstance(cut, dict)
     while len(dumps(cut)) > LONGEST_ENTITY and len(cut) > 1:
         cut = dict(islice(cut.items(), len(cut) // 2))
     return cut, True
 
 
-def _shortened(value: Json, depth: int) -> Json:
+def shortened(value: Json, depth: int = 0) -> Json:
+    """With long texts and lists cut, and what lies too deep left out."""
     if isinstance(value, str):
         return value if len(value) <= _CUT_TEXT else value[:_CUT_TEXT] + " …"
     if isinstance(value, list):
-        return [] if depth > 3 else [_shortened(part, depth + 1) for part in value[:_CUT_LIST]]
+        return [] if depth > 3 else [shortened(part, depth + 1) for part in value[:_CUT_LIST]]
     if isinstance(value, dict):
         some = islice(value.items(), MOST_FIELDS)
-        return {} if depth > 3 else {key: _shortened(part, depth + 1) for key, part in some}
+        return {} if depth > 3 else {key: shortened(part, depth + 1) for key, part in some}
     return value
 
 

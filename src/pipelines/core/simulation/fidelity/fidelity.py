@@ -6,7 +6,7 @@ of a task) and forced (every call meets the real state). Unmarked figures are fr
 what an agent in the sandbox meets. Values drawn at random are compared by shape: see `likeness`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from pipelines.core.ledger.ledger import Add, Ledger, LedgerUpdate, Remove, SetFlag, Update, World
 from pipelines.core.simulation.call_history import CallHistory
@@ -30,8 +30,15 @@ SHOWN_DIFFERENCES = 8  # per mismatch
 RUN_DATE = "2026-01-15T10:30:00Z"  # recordings carry no date of their own; times are compared by shape
 
 
-def replay(recording: Recording, simulator_for: Callable[[World], Simulator], *, clock: Clock) -> Report:
-    """Every call of every task again, answered by the simulator of the task's world."""
+def replay(
+    recording: Recording,
+    simulator_for: Callable[[World], Simulator],
+    *,
+    clock: Clock,
+    only: Collection[str] | None = None,
+) -> Report:
+    """Every call of every task again, answered by the simulator of the task's world. With `only`, calls of
+    other tools are not measured: they do what they did."""
     shared = World.from_initial_state(recording.state)
     shared_simulator = simulator_for(shared) if any(task.state is None for task in recording.tasks) else None
     writers = {call.tool for task in recording.tasks for call in task.calls if call.updates}
@@ -43,9 +50,12 @@ def replay(recording: Recording, simulator_for: Callable[[World], Simulator], *,
             simulator_for(world) if task.state is not None or shared_simulator is None else shared_simulator
         )
         pair = _Pair(world, task, simulator.remembered_tools)
-        outcomes += [
-            _replay_call(pair, simulator, number, call, writers, clock) for number, call in _numbered(task)
-        ]
+        for number, call in numbered_calls(task):
+            if only is None or call.tool in only:
+                outcomes.append(_replay_call(pair, simulator, number, call, writers, clock))
+            else:
+                pair.apply(call.updates, call.updates)
+                pair.remember(call, _as_recorded(call))
         final_states[task.name] = not pair.apart
     return Report(outcomes=tuple(outcomes), final_states=final_states)
 
@@ -83,8 +93,8 @@ class _Pair:
             self.free_calls.add(call.tool, call.arguments)
 
     def apply(self, real: tuple[LedgerUpdate, ...], simulated: tuple[LedgerUpdate, ...]) -> None:
-        _apply_what_fits(self.real, real)
-        _apply_what_fits(self.free, simulated)
+        apply_what_fits(self.real, real)
+        apply_what_fits(self.free, simulated)
         self._values = self._values if not real else None
         touched = {_address(update) for update in (*real, *simulated)}
         self.apart = {at for at in self.apart | touched if not _agree(self.real, self.free, at)}
@@ -101,7 +111,8 @@ def _replay_call(
     seed = f"fidelity/{pair.task.name}"
     met, moment = (Moment(seed, number, RUN_DATE, history) for history in (pair.real_calls, pair.free_calls))
     known = pair.is_known(call.arguments)
-    forced = _aligned(_answer(simulator, call, pair.real, met), call, known)
+    met_answer = _answer(simulator, call, pair.real, met)
+    forced = _aligned(met_answer, call, known)
     before = clock()
     reply = _answer(simulator, call, pair.free, moment)
     took_us = (clock() - before) * 1e6
@@ -110,7 +121,9 @@ def _replay_call(
     cm_forced = _same_change(pair.real, call.updates, forced.updates if forced else ())
     fm_forced = _same_reply(forced, call)
     pair.apply(call.updates, free.updates if free else ())
-    pair.remember(call, reply)
+    pair.remember(call, reply if isinstance(reply, SimulatedReply) else None)
+    failed = met_answer if isinstance(met_answer, SimulationFailed) else None
+    is_right = fm_forced and cm_forced
     return CallOutcome(
         task=pair.task.name,
         number=number,
@@ -124,26 +137,28 @@ def _replay_call(
         cm_free=not pair.apart,
         cm_forced=cm_forced,
         took_us=took_us,
-        mismatch=None if fm_forced and cm_forced else _mismatch(pair.task.name, number, call, forced),
+        mismatch=None if is_right else _mismatch(pair.task.name, number, call, forced, failed),
     )
 
 
 def _answer(
     simulator: Simulator, call: RecordedCall, ledger: Ledger, moment: Moment
-) -> SimulatedReply | None:
-    """None when the simulator could not answer at all: that matches nothing, not even an error."""
+) -> SimulatedReply | SimulationFailed | None:
+    """No reply when the simulator could not answer at all: that matches nothing, not even an error."""
     try:
         reply = simulator.answer(call.tool, call.arguments, ledger, moment)
-    except SimulationFailed:
-        return None
+    except SimulationFailed as failed:
+        return failed
     return reply if isinstance(reply, SimulatedReply) else None
 
 
 def _aligned(
-    reply: SimulatedReply | None, call: RecordedCall, known: Callable[[Json], bool]
+    reply: SimulatedReply | SimulationFailed | None, call: RecordedCall, known: Callable[[Json], bool]
 ) -> SimulatedReply | None:
     """The reply with what it drew at random renamed to what the real backend drew."""
-    if reply is None or _is_error(reply):
+    if not isinstance(reply, SimulatedReply):
+        return None
+    if _is_error(reply):
         return reply
     names = renaming(reply.response, call.response, known)
     names |= renaming(comparable(reply.updates), comparable(call.updates), known)
@@ -168,13 +183,14 @@ def _same_reply(reply: SimulatedReply | None, call: RecordedCall) -> bool:
 
 def _same_change(ledger: Ledger, real: tuple[LedgerUpdate, ...], mine: tuple[LedgerUpdate, ...]) -> bool:
     theirs, ours = ledger.draft(), ledger.draft()
-    _apply_what_fits(theirs, real)
-    _apply_what_fits(ours, mine)
+    apply_what_fits(theirs, real)
+    apply_what_fits(ours, mine)
     return all(_agree(theirs, ours, _address(update)) for update in (*real, *mine))
 
 
-def _apply_what_fits(ledger: Ledger, updates: Iterable[LedgerUpdate]) -> None:
-    """A renamed update may hit an entity that the drifted ledger lacks: that is the difference counted."""
+def apply_what_fits(ledger: Ledger, updates: Iterable[LedgerUpdate]) -> None:
+    """A renamed update may hit an entity that the drifted ledger lacks: that is the difference counted. And
+    an update of a recording may not fit its state."""
     for update in updates:
         exists = not isinstance(update, SetFlag) and ledger.get(update.entity_type, update.id) is not None
         if isinstance(update, SetFlag) or isinstance(update, Add) != exists:
@@ -208,7 +224,7 @@ def leaves_changed(ledger: Ledger, updates: Iterable[LedgerUpdate]) -> int:
                 count += len(different_paths(old, update.set))
             case SetFlag():
                 count += 1
-        draft.apply([update])
+        apply_what_fits(draft, [update])
     return count
 
 
@@ -236,7 +252,9 @@ def _paths(value: Json, at: str = "") -> Iterator[tuple[str, Json]]:
         yield at, value
 
 
-def _mismatch(task: str, number: int, call: RecordedCall, reply: SimulatedReply | None) -> Mismatch:
+def _mismatch(
+    task: str, number: int, call: RecordedCall, reply: SimulatedReply | None, failed: SimulationFailed | None
+) -> Mismatch:
     recorded: JsonObject = {
         "response": call.response,
         "updates": [update.as_json() for update in call.updates],
@@ -250,6 +268,8 @@ def _mismatch(task: str, number: int, call: RecordedCall, reply: SimulatedReply 
         f"{path}: {_value_text(theirs, path)} recorded, {_value_text(mine, path)} simulated"
         for path in different_paths(recorded, simulated)[:SHOWN_DIFFERENCES]
     )
+    if failed is not None:
+        differences = (f"it cannot be answered: {failed}", *differences)
     return Mismatch(
         task=task,
         call=number,
@@ -268,5 +288,9 @@ def _text(value: Json) -> str:
     return str(value)
 
 
-def _numbered(task: RecordedTask) -> Iterator[tuple[int, RecordedCall]]:
+def _as_recorded(call: RecordedCall) -> SimulatedReply:
+    return SimulatedReply(500 if call.is_error else 200, call.response, call.updates)
+
+
+def numbered_calls(task: RecordedTask) -> Iterator[tuple[int, RecordedCall]]:
     return enumerate(task.calls, start=1)

@@ -40,6 +40,11 @@ class CallOutcome:
     took_us: float
     mismatch: Mismatch | None  # of the forced call: its own fault, not an earlier call's
 
+    @property
+    def is_right(self) -> bool:
+        """Reply and change, whatever the calls before it did."""
+        return self.fm_forced and self.cm_forced
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tally(Record):

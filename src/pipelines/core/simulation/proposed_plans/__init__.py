@@ -1,5 +1,6 @@
-"""Plans that a model proposes for tools without a good one: asked for, tried, measured, and shown to a
-person.
+"""Plans that a model proposes for the tools of an agent: asked for in one conversation, tried, measured
+against a recording, and shown to a person.
 
-Nothing here applies a plan: a person who accepts one stores it as the tool's `simulation`.
+Enter at `conversation` (the questions), `plan_trial` (what comes of an answer) and `proposal` (what a person
+sees). Nothing here applies a plan: a person who accepts one stores it as the tool's `simulation`.
 """

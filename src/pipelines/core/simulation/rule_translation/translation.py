@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from pipelines.core.models.model_question import ModelMessage, ModelQuestion, Purpose
 from pipelines.core.simulation.build import PlannedSimulator
 from pipelines.core.simulation.by_model.prompt import as_data
+from pipelines.core.simulation.example_calls import EXAMPLE_SCHEMA, MOST_EXAMPLES
 from pipelines.core.simulation.plan_words import plan_in_words
-from pipelines.core.simulation.rule_translation.example_calls import EXAMPLE_SCHEMA, MOST_EXAMPLES
 from pipelines.core.simulation.rule_translation.prompt import VERSION, instructions
 from pipelines.core.simulation.rules.check import check
 from pipelines.core.simulation.rules.examples import ANY_DAY
@@ -93,7 +93,7 @@ def translation_question(
     tools = [*vocabulary.tools.values()][:MOST_TOOLS]
     data: JsonObject = {
         "tools": [_tool(tool, around) for tool in tools],
-        "world": {name: _type(around, name) for name in vocabulary.kinds},
+        "world": {name: type_context(around, name) for name in vocabulary.kinds},
         "flags": [*sorted(vocabulary.flags)],
         "now": now or ANY_DAY,
         "text": text,
@@ -114,17 +114,20 @@ def translation_question(
 def _tool(tool: ToolNouns, around: PlannedSimulator) -> JsonObject:
     found = around.plan_of(tool.name)
     body: Json = found.plan.body if found.plan is not None else []
-    lines = ("  " * one.depth + one.as_text() for one in plan_in_words(body))
     tool_body: JsonObject = {
         "name": tool.name,
         "description": around.tools[tool.name].description[:LONGEST_DESCRIPTION],
         "arguments": {key: argument_json(schema) for key, schema in tool.arguments.items()},
         "required": [*sorted(tool.required)],
         "about": tool.about,
-        "does": "\n".join(lines)[:LONGEST_PLAN],
+        "does": words_of_plan(body)[:LONGEST_PLAN],
         **changes_of(body),
     }
     return tool_body | ({"guess": True} if found.is_guess else {})
+
+
+def words_of_plan(body: Json) -> str:
+    return "\n".join("  " * one.depth + one.as_text() for one in plan_in_words(body))
 
 
 def argument_json(schema: JsonObject) -> Json:
@@ -152,7 +155,8 @@ def changes_of(body: Json) -> JsonObject:
     return {key: [*names] for key, names in found.items()}
 
 
-def _type(around: PlannedSimulator, name: str) -> JsonObject:
+def type_context(around: PlannedSimulator, name: str) -> JsonObject:
+    """What a model is told of a type: its fields with some values, its links and some records."""
     kind, records = around.vocabulary.kinds[name], around.world.entities.get(name, {})
     fields: JsonObject = {}
     for path, field in [*kind.fields.items()][:MOST_FIELDS]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from pipelines.core.simulation.build import NOT_ENFORCED, PlannedSimulator
-from pipelines.core.simulation.rule_translation.example_calls import FEWEST_EXAMPLES, replayed
+from pipelines.core.simulation.example_calls import example_problems, replayed
 from pipelines.core.simulation.rule_translation.translation import Translation, rule_problems
 from pipelines.core.simulation.rules.language.read import Reading
 from pipelines.core.simulation.rules.language.report import canonical_sentences
@@ -44,7 +44,7 @@ def try_translation(
     canonical = tuple(canonical_sentences(reading, context.rule_book.reader))
     if (why := _no_place(reading, context)) is not None:
         return TranslationTrial(problem=why, read_as=canonical)
-    examples = tuple(replayed(one, context, now=now) for one in made.examples)
+    examples = tuple(replayed(one, context, now=now).shown for one in made.examples)
     return TranslationTrial(
         read_as=canonical,
         examples=examples,
@@ -54,10 +54,7 @@ def try_translation(
 
 
 def _failed_examples(examples: Sequence[JsonObject]) -> str | None:
-    if len(examples) < FEWEST_EXAMPLES:
-        return f"it has {len(examples)} example calls, and at least {FEWEST_EXAMPLES} are needed"
-    failed = [f"example {at}: {one['problem']}" for at, one in enumerate(examples, 1) if one["problem"]]
-    return "; ".join(failed) or None
+    return "; ".join(example_problems(examples)) or None
 
 
 def _no_place(reading: Reading, under: PlannedSimulator) -> str | None:

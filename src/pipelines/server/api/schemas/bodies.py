@@ -504,11 +504,16 @@ PROPOSE_PLANS: JsonObject = {
     "type": "object",
     "properties": {
         "task_id": {"type": "integer", "description": "over this task's world and behaviour text"},
-        "tools": {"type": "array", "items": _TEXT, "description": "these; else all that are a guess"},
+        "tools": {
+            "type": "array",
+            "items": _TEXT,
+            "description": "these; else all that are a guess or differ from the recording",
+        },
         "behavior": {"type": "string", "description": "behaviour text, in place of the task's"},
         "recording": {
             "type": "object",
-            "description": "`state` (state.json) and `tasks` (the lines of calls.jsonl), to measure plans by",
+            "description": "`state` (state.json) and `tasks` (the lines of calls.jsonl): to learn plans from,"
+            " and to measure them by",
         },
     },
     "additionalProperties": False,

@@ -126,7 +126,7 @@ async def _tools(
 ) -> Response:
     platform, org_id = platform_of(request), visitor.org_id
     agent = await read_agent(request, visitor, agent_id)
-    worlds = await platform.database.read(lambda connection: _worlds(connection, org_id, agent_id))
+    worlds = await platform.database.read(lambda connection: worlds_of(connection, org_id, agent_id))
     task_id = task if task is not None else (worlds[0].task_id if worlds else 0)
     chosen = _chosen(agent, tool)
     names = [each.name for each in agent.definition.tools]
@@ -205,7 +205,7 @@ def _of_typed_rules(read: JsonObject, sentences: list[str]) -> list[str]:
     ]
 
 
-def _worlds(connection: Connection, org_id: int, agent_id: int) -> list[World]:
+def worlds_of(connection: Connection, org_id: int, agent_id: int) -> list[World]:
     """Tasks of the agent's newest datasets; if it has none, of the newest datasets of the org."""
     own = datasets_of_org(connection, org_id, agent_id=agent_id, limit=DATASETS, before_id=None).items
     found = own or datasets_of_org(connection, org_id, agent_id=None, limit=DATASETS, before_id=None).items
@@ -248,7 +248,7 @@ async def try_page(
 ) -> Response:
     platform, org_id = platform_of(request), visitor.org_id
     agent = await read_agent(request, visitor, agent_id)
-    worlds = await platform.database.read(lambda connection: _worlds(connection, org_id, agent_id))
+    worlds = await platform.database.read(lambda connection: worlds_of(connection, org_id, agent_id))
     task_id = task or (worlds[0].task_id if worlds else None)
     scratch = await scratch_of_task(platform, org_id, task_id) if task_id else Scratch({})
     typed = await asyncio.to_thread(_filled, _chosen(agent, tool), task_id, scratch)
@@ -261,7 +261,7 @@ async def post_try(agent_id: Id, request: Request, visitor: Writer) -> Response:
     platform, org_id = platform_of(request), visitor.org_id
     typed = await form_texts(request)
     agent = await read_agent(request, visitor, agent_id)
-    worlds = await platform.database.read(lambda connection: _worlds(connection, org_id, agent_id))
+    worlds = await platform.database.read(lambda connection: worlds_of(connection, org_id, agent_id))
     try:
         scratch = await _scratch(request, platform, org_id, typed)
         arguments = (typed.get("arguments", "").strip() or "{}").encode()

@@ -1,9 +1,9 @@
-"""Example calls that a model writes beside its rules, each with the outcome that it expects. They are
-replayed on the seeded world, changed as the example says, and shown to the person who decides on the rules.
+"""Example calls that a model writes beside its rules or plans, each with the outcome that it expects. They
+are replayed on the seeded world, changed as the example says, and shown to the person who decides.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from pipelines.core.ledger.ledger import Ledger, World
 from pipelines.core.limits.json_schema import CompiledSchema
@@ -13,12 +13,12 @@ from pipelines.core.simulation.rules.examples import ANY_DAY
 from pipelines.core.simulation.simulator import Moment, SimulatedReply, SimulationFailed
 from pipelines.core.text.json_text import Json, JsonObject, dumps, same
 
-FEWEST_EXAMPLES, MOST_EXAMPLES = 2, 3  # of one sentence
+FEWEST_EXAMPLES, MOST_EXAMPLES = 2, 3  # of one sentence, or one plan
 MOST_BEFORE = 10  # calls before the one that is an example
 NEW = "new"  # in place of the id of a record that the call adds
 FLAGS = "flags"
 _LONGEST = 2_000  # bytes of a reply that is shown whole
-_RUN = "a rule that is tried"
+_RUN = "an example call"
 
 _OPEN: JsonObject = {"type": "object", "additionalProperties": {}}
 _STATE: JsonObject = {"type": "object", "additionalProperties": _OPEN}
@@ -52,8 +52,15 @@ EXAMPLE_SCHEMA: JsonObject = {
 _EXPECTED = ("outcome", "status", "error", "after", "reply")
 
 
-def replayed(example: JsonObject, under: PlannedSimulator, *, now: str | None = None) -> JsonObject:
-    """The example with what the rules answered, and in `problem` how that differs from what it expects."""
+class ReplayedExample(NamedTuple):
+    """`shown` is the example with what was answered, and in `problem` how that is not what it expects."""
+
+    shown: JsonObject
+    reply: SimulatedReply | None = None
+    before: Ledger | None = None  # what the call met
+
+
+def replayed(example: JsonObject, under: PlannedSimulator, *, now: str | None = None) -> ReplayedExample:
     one: Any = example
     given, before = one.get("given", {}), one.get("before", [])
     outcome: JsonObject = {
@@ -68,14 +75,22 @@ def replayed(example: JsonObject, under: PlannedSimulator, *, now: str | None = 
         "problem": None,
     }
     if (why := _not_callable([*before, one], under)) is not None:
-        return outcome | {"problem": why}
+        return ReplayedExample(outcome | {"problem": why})
     ledger = Ledger(_world_with(under.world, given))
     try:
         reply = _answer(one, before, under, ledger, str(outcome["now"]))
     except (SimulationFailed, ValueError) as failed:
-        return outcome | {"problem": f"the call cannot be made: {failed}"}
+        return ReplayedExample(outcome | {"problem": f"the call cannot be made: {failed}"})
     wrong = "; ".join(_differences(one, reply, ledger))
-    return outcome | {"status": reply.status, "body": _short(reply.response), "problem": wrong or None}
+    answered: JsonObject = {"status": reply.status, "body": _short(reply.response), "problem": wrong or None}
+    return ReplayedExample(outcome | answered, reply, ledger)
+
+
+def example_problems(examples: Sequence[JsonObject]) -> list[str]:
+    """What is wrong with examples as they are shown."""
+    if len(examples) < FEWEST_EXAMPLES:
+        return [f"it has {len(examples)} example calls, and at least {FEWEST_EXAMPLES} are needed"]
+    return [f"example {at}: {one['problem']}" for at, one in enumerate(examples, 1) if one["problem"]]
 
 
 def _not_callable(calls: Iterable[Any], under: PlannedSimulator) -> str | None:
