@@ -125,7 +125,7 @@ async def sizes_part(request: Request, visitor: Keeper) -> Response:
     sizes, lines = await asyncio.gather(
         asyncio.to_thread(_sizes, settings), asyncio.to_thread(would_prune, settings)
     )
-    figures = {
+    figures: dict[str, Any] = {
         "sizes": sizes,
         "total": sum(each.bytes for each in sizes),
         "lines": lines,
