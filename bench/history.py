@@ -33,6 +33,7 @@ from web_data import acts
 
 REAL_RUNS, BATCH_RUNS = 200, 100
 MOST_RATIO, MOST_START_S = 1.5, 3.0
+LEAST_MS = 5.0  # a page that takes less is not compared: the system counts processor time in steps of 10 ms
 PAGES = {
     "home": "/",
     "runs": "/runs",
@@ -71,10 +72,11 @@ def main() -> None:
     first, last = (report["sizes"][str(size)] for size in (sizes[0], sizes[-1]))
     report["bytes_per_run"] = round((last["disk_bytes"] - empty) / max(1, sizes[-1] - REAL_RUNS))
     report["ratios"] = {
-        name: round(last["cpu_ms"][name] / max(first["cpu_ms"][name], 0.5), 2) for name in PAGES
+        name: round(max(last["cpu_ms"][name], LEAST_MS) / max(first["cpu_ms"][name], LEAST_MS), 2)
+        for name in PAGES
     }
     report["worst_ratio"] = max(report["ratios"].values())
-    report["start_s"] = last["start_s"]
+    report["start_s"], report["start_cpu_s"] = last["start_s"], last["start_cpu_s"]
     print(json.dumps(report, indent=2) if options.json else _text(report))
 
 
@@ -98,7 +100,7 @@ def _seed(api: Api, url: str) -> int:
 def _measure(house: House, samples: int) -> Report:
     began = time.perf_counter()
     api = house.open()
-    start_s = time.perf_counter() - began
+    start_s, start_cpu_s = time.perf_counter() - began, _used_s(house)
     with closing(signed_in(api)) as client:
         cpu: dict[str, float] = {}
         wall: dict[str, float] = {}
@@ -116,6 +118,7 @@ def _measure(house: House, samples: int) -> Report:
     house.stop()
     return {
         "start_s": round(start_s, 2),
+        "start_cpu_s": round(start_cpu_s, 2),
         "memory_mb": memory,
         "disk_bytes": _disk_bytes(house),
         "cpu_ms": cpu,
@@ -192,7 +195,8 @@ def _text(report: Report) -> str:
         ]
     lines.append(f"\n{report['bytes_per_run']:,} bytes a run (with its trace)")
     lines.append(f"slowest growth: {report['worst_ratio']} × (target: at most {MOST_RATIO} ×)")
-    lines.append(f"start: {report['start_s']} s (target: at most {MOST_START_S} s)")
+    lines.append(f"start: {report['start_s']} s (target: at most {MOST_START_S} s),")
+    lines[-1] += f" {report['start_cpu_s']} s of processor time"
     return "\n".join(lines)
 
 
