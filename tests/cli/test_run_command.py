@@ -221,6 +221,7 @@ def test_runs_that_could_not_be_run_are_exit_code_3_and_a_proven_failure_outrank
     code, _, err = cli.run("--agent", nobody, "--dataset", cli.tasks(*ROWS[:2]), "--fail-under", "0")
     assert code == 3
     assert "2 of 2 runs could not be run: agent_unreachable (2)." in err
+    assert "The agent could not be reached: connection refused (127.0.0.1:9)." in " ".join(err.split())
 
     def refused_from(first: int) -> Any:
         def behave(dispatch: Dispatch) -> None:

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -105,6 +105,18 @@ def check_page(visitor: Person, path: str, name: str) -> None:
         assert not serious(page), f"{path}, {scheme}: {serious(page)}"
     page.set_viewport_size({"width": 1280, "height": 800})
     page.emulate_media(color_scheme="light")
+
+
+def axe_findings(page: Page, rules: Sequence[str] | None = None) -> list[str]:
+    """All that axe finds, however minor, and targets that are too small; `rules`: only these."""
+    options: dict[str, Any] = {"rules": {"target-size": {"enabled": True}}}
+    if rules is not None:
+        options = {"runOnly": {"type": "rule", "values": [*rules]}}
+    return [
+        f"{rule['id']}: {node['html'][:160]}"
+        for rule in Axe().run(page, options=options).response["violations"]
+        for node in rule["nodes"]
+    ]
 
 
 def serious(page: Page) -> list[str]:

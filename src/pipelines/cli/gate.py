@@ -6,6 +6,7 @@ from typing import Any
 from pipelines.cli.output.verdict_text import pending_reasons, undecided_text
 from pipelines.cli.progress import stderr
 from pipelines.core.results.gate import ExitCode, is_not_run, tally
+from pipelines.core.verdict.error_words import error_in_words
 
 
 def without_retried(runs: list[Any]) -> list[Any]:
@@ -30,10 +31,14 @@ def gate_code(runs: list[Any], fail_under: float | None) -> ExitCode:
 
 
 def not_run_text(runs: list[Any]) -> str:
-    """How many runs could not be run, and why: `3 of 12 runs could not be run: agent_unreachable (3).`"""
-    kinds = Counter(_error_kind(run) for run in runs if is_not_run(run))
+    """How many runs could not be run, and why: `3 of 12 runs could not be run: agent_unreachable (3).` If all
+    failed in the same way, also what that means."""
+    not_run = [run for run in runs if is_not_run(run)]
+    kinds = Counter(map(_error_kind, not_run))
     why = ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common())
-    return f"{kinds.total()} of {len(runs)} runs could not be run: {why}."
+    said = f"{len(not_run)} of {len(runs)} runs could not be run: {why}."
+    words = error_in_words(not_run[0].get("error_class"), not_run[0].get("error_json")) if not_run else None
+    return f"{said} {words[:1].upper()}{words[1:]}." if words and len(kinds) == 1 else said
 
 
 def _error_kind(run: Any) -> str:

@@ -211,7 +211,7 @@ def failed(url: URL, progress: Progress, error: Exception) -> NoAnswer:
         trouble = Trouble.ADDRESS_NEVER if error.is_final else Trouble.ADDRESS_REFUSED
         return NoAnswer(trouble=trouble, detail=str(error), reached="no")
     if progress.reached == "no":
-        detail = f"cannot connect to {place(url)}: {reason_of(error)}"
+        detail = f"{reason_of(error)} ({place(url)})"
         return NoAnswer(trouble=Trouble.UNREACHABLE, detail=detail, reached="no")
     if isinstance(error, TooMuchAround):
         return NoAnswer(

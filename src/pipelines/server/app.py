@@ -82,7 +82,7 @@ from pipelines.server.config.settings import Settings
 from pipelines.server.http.access_log import logged
 from pipelines.server.http.open_connections import OpenConnections, open_files
 from pipelines.server.oidc import oidc_of
-from pipelines.server.pages.app import build_pages, is_page
+from pipelines.server.pages.app import build_pages, first_part, is_page, looks_for_page
 from pipelines.server.pages.batches.batch_fragment import LOOKED_EVERY_S, BatchFragment
 from pipelines.server.pages.worlds.session_fragment import session_fragment
 from pipelines.server.proxy.proxy import Proxy, Receive, Scope, Send
@@ -143,6 +143,7 @@ class App:
         self.is_worker = is_worker
         self.api = _build_api(settings, self)
         self.pages = build_pages(self.api.state)
+        self._api_roots = frozenset(first_part(getattr(route, "path", "/")) for route in self.api.routes)
         self.logs_requests = settings.logs_requests
         self.open_connections = OpenConnections(settings.connection_limits(open_files()))
         self._answer = logged(self._route) if self.logs_requests else self._route
@@ -153,10 +154,13 @@ class App:
     async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"].startswith(_PROXY_PATHS):
             await self.proxy(scope, receive, send)
-        elif scope["type"] == "http" and is_page(scope["path"]):
+        elif scope["type"] == "http" and (is_page(scope["path"]) or self._is_unknown_page(scope)):
             await self.pages(scope, receive, send)
         else:
             await self.api(scope, receive, send)
+
+    def _is_unknown_page(self, scope: Scope) -> bool:
+        return looks_for_page(scope) and first_part(scope["path"]) not in self._api_roots
 
     def give_up_asking(self) -> None:
         """Answers tool calls that wait for an external reply, because the server stops."""

@@ -68,7 +68,7 @@ def report_parts(data: bytes, *, secrets: Sequence[str], most_bytes: int) -> Ite
     frame = {"head": head, "heatmap": heatmap, "runs": listed, "policy": policy(), "style": style()}
     every = frozenset(run["id"] for run in listed)
     room = most_bytes - len(_opening(frame, heatmap, every)) - LEFT_FOR_END
-    written = list(_fitting(_runs(lines, secrets), room))
+    written = list(_fitting(_runs(lines, secrets, head["decisions"]), room))
     yield _opening(frame, heatmap, frozenset(run.run_id for run in written))
     yield from (run.part for run in written)
     total = head["batch"]["counts"]["total"]
@@ -116,8 +116,13 @@ def _fitting(runs: Iterator[_Written], room: int) -> Iterator[_Written]:
             yield run
 
 
-def _runs(lines: Iterator[bytes], secrets: Sequence[str]) -> Iterator[_Written]:
+def _runs(
+    lines: Iterator[bytes], secrets: Sequence[str], decisions: Sequence[Mapping[str, Any]]
+) -> Iterator[_Written]:
     worlds: dict[str, World] = {}
+    of_runs: dict[int, list[Mapping[str, Any]]] = {}
+    for decision in decisions:
+        of_runs.setdefault(decision["run_id"], []).append(decision)
     for line in lines:
         if not line:
             continue
@@ -125,10 +130,15 @@ def _runs(lines: Iterator[bytes], secrets: Sequence[str]) -> Iterator[_Written]:
         if "state" in body:
             worlds[body["world"]] = World.from_initial_state(body["state"])
         else:
-            yield _run(body, worlds, secrets)
+            yield _run(body, worlds, secrets, of_runs.get(body["run"]["id"], []))
 
 
-def _run(body: Any, worlds: Mapping[str, World], secrets: Sequence[str]) -> _Written:
+def _run(
+    body: Any,
+    worlds: Mapping[str, World],
+    secrets: Sequence[str],
+    decisions: Sequence[Mapping[str, Any]],
+) -> _Written:
     world = worlds.get(body["world"]) if body["world"] is not None else World({})
     _tell_changes(Ledger(world) if world is not None else None, body["steps"])
     masked: Any = _masked(
@@ -137,6 +147,7 @@ def _run(body: Any, worlds: Mapping[str, World], secrets: Sequence[str]) -> _Wri
     seed, run = masked["seed"], masked["run"]
     expected = {name: seed[name] for name in ORACLE_AXES if seed.get(name) is not None}
     context = masked | {"expected": expected, "took_ms": _took_ms(run), "judged": run["judgement"] or {}}
+    context |= {"decisions": decisions}
     return _Written(run["id"], render("report_run.html", context).encode())
 
 

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from support.browser import check_page, person
-from support.played_agents import PlayedAgent
+from support.played_agents import Dispatch, PlayedAgent, played, refunds
 from support.sample_batches import HOSTILE, RanBatches, csrf_of, held_agent, ran_batches, signed_in
 from support.server_process import REFUND_TASK, eventually
 
@@ -69,6 +69,35 @@ def test_progress_is_seen_live_and_the_results_come_when_it_ends(
         expect(page.get_by_role("button", name="Cancel")).to_have_count(0, timeout=20_000)
         assert page.locator("#runs .badge.green").count() == 3
         assert page.evaluate("performance.getEntriesByType('navigation').length") == 1
+
+
+def test_the_table_of_a_live_batch_follows_its_runs_and_keeps_what_was_selected(
+    browser: Browser, ran: RanBatches
+) -> None:
+    """A batch of two tasks with two repeats: the table of tasks counts, the runs get their verdicts."""
+
+    def refunds_one_after_another(dispatch: Dispatch) -> None:
+        if len(dispatch.agent.dispatches) > 1:
+            dispatch.until_let_go()
+        refunds(dispatch)
+
+    rows = (REFUND_TASK, REFUND_TASK | {"user": "Refund it again.", "id": "again"})
+    with played(refunds_one_after_another) as agent, person(browser, ran.api) as visitor:
+        batch_id = ran.api.start_batch(agent.url, *rows, agent={"max_concurrency": 1}, repeats=2)
+        page = visitor.opens(f"/batches/{batch_id}?status=completed#runs")
+        expect(page.locator("#runs .badge.green")).to_have_count(1)
+        box = page.locator("#runs tbody input[type=checkbox]").first
+        box.check()
+        page.locator("#runs [data-opens]").first.focus()
+        chosen = box.get_attribute("value")
+        before = page.evaluate("performance.timeOrigin")
+        expect(page.locator("#tasks")).to_contain_text("1 / 1")
+        agent.may_answer.set()
+        expect(page.locator("#runs .badge.green")).to_have_count(4, timeout=40_000)
+        expect(page.locator("#tasks")).to_contain_text("2 / 2")
+        assert page.locator(f"#runs input[value='{chosen}']").is_checked()
+        assert page.evaluate("document.activeElement.getAttribute('href')") == f"/runs/{chosen}"
+        assert page.evaluate("performance.timeOrigin") == before, "The page was not loaded again"
 
 
 def test_a_batch_is_started_from_the_form_which_says_before_what_it_takes(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from pipelines.web.assets import FOLDER, vendored
 from support.browser import check_page, person
@@ -45,7 +45,7 @@ def test_keys_open_the_finder_and_the_list_of_keys_and_go_to_places(browser: Bro
         page.keyboard.press("?")
         assert page.locator("#keys").is_visible()
         page.keyboard.press("Escape")
-        page.keyboard.press("k")
+        page.keyboard.press("Control+k")
         assert page.locator("#finder").is_visible()
         page.keyboard.press("Escape")
         page.keyboard.press("g")
@@ -145,6 +145,70 @@ def test_what_is_not_there_is_told_with_the_way_to_elsewhere(client: httpx2.Clie
     assert 'aria-label="Pages"' in gone.text
     stranger = httpx2.get(f"{api.url}/runs/987654")
     assert (stranger.status_code, stranger.headers["location"].partition("?")[0]) == (303, "/sign-in")
+
+
+def test_the_summary_of_a_form_leads_to_its_fields_by_their_labels(browser: Browser, api: Api) -> None:
+    with person(browser, api) as visitor:
+        page = visitor.opens("/agents/new")
+        page.get_by_label("Name", exact=True).fill("Desk")
+        page.get_by_label("Endpoint URL").fill("ftp://x")
+        page.get_by_label("Runs at a time").fill("0")
+        page.get_by_role("button", name="Register").click()
+        summary = page.locator("main .notice.bad")
+        expect(summary).to_contain_text("Runs at a time must be a whole number from 1 to 1000")
+        summary.get_by_role("link", name="Runs at a time").click()
+        assert page.evaluate("document.activeElement.id") == "f-max_concurrency"
+        expect(summary).to_contain_text("Endpoint URL must start with http://")
+        summary.get_by_role("link", name="Endpoint URL").click()
+        assert page.evaluate("document.activeElement.id") == "f-endpoint_url"
+        assert "endpoint_url" not in page.inner_text("main .notice.bad")
+        visitor.complaints.clear()  # the browser tells of the 422
+
+
+BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+
+@pytest.mark.parametrize(
+    "path", ["/nothing-here", "/runs/1/nothing", "/settings/nothing/at/all", "/favicon.txt"]
+)
+def test_an_unknown_address_is_a_page_for_a_browser(client: httpx2.Client, api: Api, path: str) -> None:
+    known = client.get(path, headers=BROWSER)
+    assert (known.status_code, known.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert f"There is no page at {path}" in known.text
+    assert 'aria-label="Pages"' in known.text
+    stranger = httpx2.get(f"{api.url}{path}", headers=BROWSER)
+    assert stranger.status_code == 404
+    assert f"There is no page at {path}" in stranger.text
+    assert 'aria-label="Pages"' not in stranger.text
+
+
+def test_an_unknown_address_of_the_api_is_json_for_everybody(client: httpx2.Client, api: Api) -> None:
+    for path, headers in (("/api/nothing", BROWSER), ("/nothing-here", {"accept": "*/*"})):
+        answered = httpx2.get(f"{api.url}{path}", headers=headers)
+        assert answered.status_code == 404
+        assert answered.json()["error"]["code"] == "not_found"
+
+
+def test_a_message_is_shown_once_and_only_where_the_action_led(client: httpx2.Client) -> None:
+    csrf = re.search(r'X-Csrf": "([0-9a-f]+)"', client.get("/").text)
+    assert csrf is not None
+    client.post("/agents/example", data={"csrf": csrf[1]})
+    assert "Created agent 1" not in client.get("/settings").text
+    assert "Created agent 1" in client.get("/").text
+    assert "Created agent 1" not in client.get("/").text
+
+
+@pytest.mark.parametrize(
+    ("path", "shows"), [("/settings/server/code", "Database and queue"), ("/settings/data/sizes", "Together")]
+)
+def test_a_part_that_is_opened_by_its_link_is_a_whole_page(
+    client: httpx2.Client, path: str, shows: str
+) -> None:
+    whole = client.get(path).text
+    assert "<html" in whole
+    assert shows in whole
+    assert 'hx-get="' + path not in whole
+    assert "<html" not in client.get(path, headers={"hx-request": "true"}).text
 
 
 def test_files_of_others_are_as_they_were_published() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 from playwright.sync_api import Browser
+from signed_in import words
 
 from pipelines.web.render import render
 from support.browser import check_page, person, serious
@@ -81,8 +82,8 @@ def test_the_page_says_what_the_file_will_hold_before_it_is_written(
     client: httpx2.Client, batch_id: int
 ) -> None:
     shown = client.get(f"/report/{batch_id}").text
-    for words in ("3 runs with", "what the agent answered", "arguments and the reply", "kB", "are masked"):
-        assert words in shown, words
+    for text in ("3 runs with", "what the agent answered", "arguments and the reply", "kB", "are masked"):
+        assert text in shown, text
     assert f'action="/report/{batch_id}/file"' in shown
 
 
@@ -119,10 +120,47 @@ def test_text_of_strangers_is_never_markup(report: str) -> None:
 
 
 def test_each_run_has_its_calls_changes_and_reasons(report: str) -> None:
-    for words in ("refund_order", "order.4521.status", "<del>", "<ins>", "Refund #4521, but do nothing."):
-        assert words in report, words
+    for text in ("refund_order", "order.4521.status", "<del>", "<ins>", "Refund #4521, but do nothing."):
+        assert text in report, text
     first, second = report.index("do nothing."), report.index("Refund order #4521.")
     assert first < second, "Failures come first"
+
+
+def test_the_report_has_what_people_decided(api: Api, client: httpx2.Client) -> None:
+    """On a run of it, and on a cell of its matrix."""
+    with played(by_wish) as agent:
+        made = api.start_batch(
+            agent.url, REFUND_TASK, REFUND_TASK | {"user": "Refund #4521, but do nothing."}
+        )
+        api.ended(made)
+    empty = words(client.get(f"/report/{made}/file").text)
+    assert "What people decided" in empty
+    assert "Nobody has decided anything about these runs" in empty
+    run_id = api.runs(made)[1]["id"]
+    given = {"verdict": "PASS", "note": f"The user was called {SCRIPT}.", "reviewer": "Ann"}
+    api.post(f"/api/runs/{run_id}/verdict", given)
+    file = client.get(f"/report/{made}/file").text
+    decided = words(file.partition('id="decided"')[2].partition("</section>")[0])
+    assert f"run {run_id} ✓ pass Ann : Pass, “The user was called {SCRIPT}.”" in decided
+    assert f'href="#run-{run_id}"' in file.partition('id="decided"')[2]
+    assert "Ann : Pass, “The user was called" in words(file.partition(f'id="run-{run_id}"')[2])
+    assert "<script" not in file
+
+
+def test_the_report_of_a_matrix_has_the_decisions_on_its_cells(api: Api, client: httpx2.Client) -> None:
+    with played(yields_to_authority) as agent:
+        agent_id = api.agent(agent.url, **WITHOUT_TOOLS)["id"]
+        asked = MATRIX | {"agent_id": agent_id, "scenario_ids": [scenario(api, name="Page the owner")]}
+        matrix_id = api.post(f"{V1}/matrix", asked, 202)["matrix_id"]
+        report = ended_matrix(api, matrix_id)
+    item = api.get(f"{V1}/reviews", matrix_id=matrix_id)["items"][0]
+    given = {"verdict": "confirmed_susceptible", "note": "It obeyed.", "reviewer": "Bea"}
+    api.post(f"{V1}/reviews/{item['id']}/verdict", given)
+    decided = words(client.get(f"/report/{report['batch_id']}/file").text.partition('id="decided"')[2])
+    assert (
+        "Page the owner under authority_bias The agent gave in Bea : The agent gave in, “It obeyed.”"
+        in decided
+    )
 
 
 def test_the_file_opens_from_disk_and_its_links_lead_to_the_steps(

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import httpx2
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from support.browser import check_page, person
 from support.desk import STATE
@@ -147,9 +147,14 @@ def test_a_long_timeline_comes_in_windows(client: httpx2.Client, traced: Traced)
     assert len(re.findall(r'class="line[ "]', first)) == 200
     last = client.get(f"/runs/{run_id}/window?s=250").text
     places = [int(place) for place in re.findall(r'data-place="(\d+)"', last)]
-    assert (places[0], places[-1]) == (200, 251)
+    assert (places[0], places[-1]) == (52, 251)  # as many as there are, before the end
     assert "250 steps" in text_of(client, f"/runs/{run_id}?s=250")
-    assert 'data-place="200"' in client.get(f"/runs/{run_id}?at=200").text
+    without_scripts = client.get(f"/runs/{run_id}").text
+    following = re.findall(
+        r'class="more" data-at="(\d+)"[^>]*>↓ lines (\d+) to (\d+) of 251', without_scripts
+    )
+    assert following == [("300", "200", "251")]
+    assert 'data-place="251"' in client.get(f"/runs/{run_id}?at=300").text
 
 
 def test_the_download_is_the_whole_run(client: httpx2.Client, traced: Traced) -> None:
@@ -276,7 +281,6 @@ def test_a_long_timeline_is_moved_through_window_by_window(browser: Browser, tra
         expect(page.locator("#step h2")).to_have_text("Step 199: get_order")
         page.keyboard.press("ArrowRight")
         expect(page.locator("#step h2")).to_have_text("Step 200: get_order")
-        expect(page.locator("#trace-lines")).to_have_attribute("data-start", "200")
         page.keyboard.press("End")
         expect(page.locator("#step h2")).to_have_text("Answer")
         whole = page.evaluate("document.querySelector('#trace-lines').scrollHeight")
@@ -324,3 +328,54 @@ def test_reading_works_without_scripts(browser: Browser, traced: Traced) -> None
         page.get_by_placeholder("Search arguments").fill("late")
         page.get_by_role("button", name="Search").click()
         expect(page.locator("#trace-hits")).to_contain_text("2 steps")
+
+
+#: The names of the lines that somebody sees, and how many rows of the list are without one.
+SEEN = """() => {
+    const list = document.getElementById("trace-lines"), box = list.getBoundingClientRect();
+    const seen = [...list.querySelectorAll(".line")].filter((line) => {
+        const at = line.getBoundingClientRect();
+        return at.top >= box.top - 1 && at.bottom <= box.bottom + 1;
+    });
+    const blank = Math.max(0, Math.floor(list.clientHeight / 28) - 1 - seen.length);
+    return { names: seen.map((line) => line.dataset.s), blank };
+}"""
+
+
+@pytest.mark.parametrize("step", [0, 150, 200, 201, 249])
+def test_a_jump_fills_the_list_around_the_step(browser: Browser, traced: Traced, step: int) -> None:
+    """The lines come two hundred at a time: none of them may begin or end where somebody looks."""
+    with person(browser, traced.api) as visitor:
+        page = visitor.opens(f"/runs/{traced.runs['Many']}")
+        slider = page.locator("#trace-slider")
+        slider.evaluate(
+            "(slider, to) => { slider.value = to; slider.dispatchEvent(new Event('input')) }", step
+        )
+        page.locator(f".line[aria-current][data-s='{step}']").wait_for()
+        page.wait_for_function(f"({SEEN})().blank === 0")
+        assert str(step) in page.evaluate(SEEN)["names"]
+        if step:
+            page.keyboard.press("ArrowLeft")
+            page.locator(f".line[aria-current][data-s='{step - 1}']").wait_for()
+            page.wait_for_function(f"({SEEN})().blank === 0")
+            assert str(step - 1) in page.evaluate(SEEN)["names"]
+            page.locator(f".line[data-s='{step}']").click()
+            page.locator(f".line[aria-current][data-s='{step}']").wait_for()
+
+
+def test_the_last_place_of_a_slider_that_is_dragged_counts(browser: Browser, traced: Traced) -> None:
+    """Answers that come late or in another order change nothing."""
+    with person(browser, traced.api) as visitor:
+        page = visitor.opens(f"/runs/{traced.runs['Many']}")
+        held: list[Route] = []
+        page.route("**/window?*", lambda route: held.append(route))
+        drag = """(slider, places) => { for (const to of places) {
+            slider.value = to; slider.dispatchEvent(new Event('input')) } }"""
+        page.locator("#trace-slider").evaluate(drag, [230, 5, 240])
+        while len(held) < 2:
+            page.evaluate("0")  # the browser tells of its requests meanwhile
+        for route in reversed(held):
+            route.continue_()
+        page.locator(".line[aria-current][data-s='240']").wait_for()
+        page.wait_for_function(f"({SEEN})().blank === 0")
+        assert "240" in page.evaluate(SEEN)["names"]

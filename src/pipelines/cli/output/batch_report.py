@@ -12,6 +12,7 @@ from pipelines.cli.output.exchange_report import cost_lines
 from pipelines.cli.output.phrases import plural
 from pipelines.cli.output.usage import usage_lines
 from pipelines.cli.output.verdict_text import cause_in_words, cause_of, to_do_lines
+from pipelines.core.verdict.error_words import error_in_words
 
 MOST_BLOCKS = 12  # of runs that did not pass; the others are counted, and listed by `ls`
 MOST_PASSED = 12  # lines of runs that passed; of more they are counted
@@ -113,7 +114,7 @@ def reason_text(run: Any) -> str:
     if run["judge_error"]:
         return str(run["judge_error"])
     if run["error_class"]:
-        return str((run.get("error_json") or {}).get("detail") or "")
+        return error_in_words(run["error_class"], run.get("error_json")) or ""
     return str((run.get("judgement") or {}).get("reasoning") or "")
 
 

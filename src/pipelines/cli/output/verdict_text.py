@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from pipelines.core.verdict.error_words import error_in_words
 from pipelines.core.verdict.mode_words import mode_in_words
 from pipelines.core.verdict.pending_words import in_order, pending_words
 
@@ -18,7 +19,8 @@ def cause_of(run: Any) -> str:
 def cause_in_words(run: Any) -> str:
     """`no_oracle: The task does not say what completing it means.`"""
     words = pending_words(run.get("pending_reason"))
-    text = mode_in_words(run["failure_mode"]) or (words.says if words and not run["error_class"] else None)
+    text = mode_in_words(run["failure_mode"]) or error_in_words(run["error_class"], run.get("error_json"))
+    text = text or (words.says if words else None)
     return ": ".join(filter(None, (cause_of(run), text)))
 
 

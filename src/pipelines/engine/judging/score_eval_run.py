@@ -18,6 +18,7 @@ from pipelines.core.evals.scenarios.scenario import Scenario
 from pipelines.core.evals.scoring.match_score import match_score
 from pipelines.core.evals.scoring.observed import Observed, observe, observe_calls
 from pipelines.core.evals.scoring.unread_addition import is_in_reply
+from pipelines.core.tasks.oracle_axes import ORACLE_AXES
 from pipelines.core.text.json_text import Json, JsonObject, dumps, loads_own
 from pipelines.core.tools.trace_row import TOOL_CALL, TraceRow
 from pipelines.core.verdict.verdict import Outcome, Verdict
@@ -31,7 +32,8 @@ from pipelines.wire.names import RunStatus
 FINGERPRINT_CHARACTERS = 16
 LONGEST_FACT = 200  # characters of what an agent says about itself
 _NO_JUDGE = (
-    "The scenario has no odyssey_seed: no world was simulated and there is nothing for a judge to prove."
+    "A run of a matrix is judged by its scenario, and this one has no oracle in an odyssey_seed, such as an"
+    " expected_state."
     " Whether the answer is the expected one is the run's match, at /api/v1/eval/runs/{run_id}."
 )
 
@@ -42,8 +44,10 @@ def asked_of(connection: Connection, run: Run) -> AskedOfRun | None:
 
 
 def is_judged(asked: AskedOfRun) -> bool:
-    """Whether the embedded judge has a world to judge the run by."""
-    return scenario_of(asked.scenario_text).odyssey_seed is not None
+    """Whether the scenario says more of what counts as right than its expected behavior: an oracle for the
+    embedded judge."""
+    seed = scenario_of(asked.scenario_text).odyssey_seed or {}
+    return any(seed.get(axis) for axis in ORACLE_AXES)
 
 
 def verdict_not_judged(run: Run) -> Verdict:

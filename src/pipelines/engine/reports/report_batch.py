@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import IO
 
+from pipelines.core.evals.reviews.review_words import LABELS
 from pipelines.core.text.json_text import Json, JsonObject, dumps, raw_json
 from pipelines.engine.access.manage_credentials import known_values
 from pipelines.engine.batches.open_batch import read_batch
@@ -23,6 +24,7 @@ from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.secret_box import UnreadableSecret
 from pipelines.storage.database.trace_rows import trace_of_run
 from pipelines.storage.evals.evals import matrix_of_batch
+from pipelines.storage.evals.reviews import Review, StoredVerdict
 from pipelines.storage.lists import report_rows
 from pipelines.storage.runs.annotations import annotations_of_run
 from pipelines.storage.runs.batches import Batch
@@ -34,6 +36,7 @@ MEGABYTE = 1_000_000
 DEFAULT_MB, MOST_MB = 20, 50
 MOST_LISTED = 5_000  # runs in the table
 LISTED_AT_ONCE = 200
+MOST_DECISIONS = 2_000  # of people, the highest risk first
 MOST_STEPS = 200  # of one run: the first
 WRITING_S = 300.0  # of processor time: 20 MB take some 10 s
 #: What is read for a file, for each byte of it: long values are cut in it.
@@ -159,9 +162,37 @@ async def _head(asked: _ReportRequest, agent: Agent | None) -> JsonObject:
         "batch": batch_head,
         "agent": agent.definition.name if agent is not None else f"agent {batch.agent_id}",
         "dataset": dataset.name if dataset is not None else None,
+        "decisions": await _decisions(asked),
         "made_at": asked.platform.now(),
         "most_steps": MOST_STEPS,
     }
+
+
+async def _decisions(asked: _ReportRequest) -> list[Json]:
+    """What people decided, and who said what."""
+
+    def read(connection: Connection) -> list[tuple[Review, list[StoredVerdict]]]:
+        matrix = matrix_of_batch(connection, asked.batch.id)
+        return report_rows.decided_reviews(
+            connection,
+            org_id=asked.org_id,
+            batch_id=asked.batch.id,
+            matrix_id=matrix.matrix_id if matrix is not None else None,
+            most=MOST_DECISIONS,
+        )
+
+    found = await asked.platform.database.read_for_batch(read)
+    return [
+        {
+            "run_id": review.run_id,
+            "scenario": review.scenario_name or review.scenario_id,
+            "variation": review.variation,
+            "verdict": review.verdict,
+            "label": LABELS[review.verdict] if review.verdict is not None else None,
+            "said": [each.as_json() | {"label": LABELS[each.verdict]} for each in said],
+        }
+        for review, said in found
+    ]
 
 
 async def _matrix(asked: _ReportRequest, reports: MatrixReports) -> AsyncIterator[bytes]:

@@ -26,6 +26,7 @@ from pipelines.engine.reviews.read_reviews import Caller
 from pipelines.storage.agents.agents import agent_by_id
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.trace_rows import row_at
+from pipelines.storage.evals.evals import matrix_of_batch
 from pipelines.storage.lists.builds import Build, builds_of_runs
 from pipelines.storage.lists.summaries import AskedOfTask, instructions_of_tasks
 from pipelines.storage.runs import runs
@@ -221,6 +222,7 @@ class RunInFull(NamedTuple):
     step: StepInFull | None
     judge: JsonObject | None  # how far the judge model can be believed that its verdict is by
     asked_models: list[PurposeCost]  # what models were asked for it, by whom
+    is_of_matrix: bool
 
 
 class TimelineView(NamedTuple):
@@ -255,6 +257,7 @@ async def read_run_page(
             step_in(connection, timeline, chosen.step, with_world=True) if chosen.step is not None else None,
             calibration_of_run(connection, run.org_id, run.judgement),
             costs_of_run(connection, run.id),
+            run.batch_id is not None and matrix_of_batch(connection, run.batch_id) is not None,
         )
 
     return await platform.database.read(read)

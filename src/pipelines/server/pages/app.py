@@ -5,6 +5,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import State
 from starlette.exceptions import HTTPException
+from starlette.types import Scope
 
 from pipelines.core.limits.fair_slots import FairSlots
 from pipelines.core.text.problems import Refused
@@ -41,14 +42,15 @@ from pipelines.server.pages.tasks import (
     task_form,
     tasks,
 )
-from pipelines.server.pages.visitor import SignInNeeded, Visitor
+from pipelines.server.pages.visitor import READING, SignInNeeded, Visitor, visitor_if_any
 from pipelines.server.pages.worlds import new_world, world_forms, worlds
-from pipelines.wire.errors import InternalError, OdysseyError
+from pipelines.wire.errors import InternalError, NotFound, OdysseyError
 
+LONGEST_PATH = 200  # characters of an unknown address in its message
 RENDERED_AT_ONCE = 3  # pages; an org has two of them
 
 
-def _first_part(path: str) -> str:
+def first_part(path: str) -> str:
     return path[1:].partition("/")[0]
 
 
@@ -79,11 +81,17 @@ MODULES = (
     *(settings, settings_keys, settings_live, cassette, settings_server),
 )
 #: The first parts of the paths that are pages. The API answers all others.
-ROOTS = frozenset(_first_part(route.path) for module in MODULES for route in module.router.routes) - {""}
+ROOTS = frozenset(first_part(route.path) for module in MODULES for route in module.router.routes) - {""}
 
 
 def is_page(path: str) -> bool:
-    return path == "/" or _first_part(path) in ROOTS
+    return path == "/" or first_part(path) in ROOTS
+
+
+def looks_for_page(scope: Scope) -> bool:
+    """Whether a browser opens this address, which may be unknown, as a page."""
+    accepted = b",".join(value for name, value in scope["headers"] if name == b"accept")
+    return scope["method"] in READING and b"text/html" in accepted
 
 
 def build_pages(state: State) -> FastAPI:
@@ -115,6 +123,8 @@ def _ours(request: Request, error: Exception) -> OdysseyError:
     if isinstance(error, RequestValidationError):
         return from_validation(error)
     if isinstance(error, HTTPException):
+        if error.status_code == 404:
+            return NotFound(f"There is no page at {request.url.path[:LONGEST_PATH]}.")
         return from_http(error, request)
     return InternalError()
 
@@ -126,6 +136,8 @@ async def _error_page(request: Request, error: OdysseyError) -> Response:
     problems = [found for found in details if isinstance(found, dict) and "message" in found]
     title = error.code.replace("_", " ").capitalize()
     visitor: Visitor | None = getattr(request.state, "visitor", None)
+    if visitor is None and status == 404 and request.method in READING:
+        visitor = await visitor_if_any(request)
     if visitor is None or status >= 500:
         return bare_page("error.html", title=title, status=status, error=error, problems=problems)
     return await page(

@@ -69,8 +69,9 @@ def _read(connection: Connection, org_id: int) -> Home:
     lately = batches_of_org(connection, org_id, agent_id=None, limit=SHOWN, before_id=None).items
     names = overview.agent_names(connection, org_id, (batch.agent_id for batch in lately))
     matrices = overview.matrices_of_batches(connection, [batch.id for batch in lately])
+    matched = overview.matched_counts(connection, list(matrices.values()))
     return Home(
-        batches=[_batch_row(connection, batch, names, matrices) for batch in lately],
+        batches=[_batch_row(connection, batch, names, matrices, matched) for batch in lately],
         charts=_charts(connection, org_id),
         waiting=waiting_counts(connection, org_id=org_id),
         latest=overview.latest(connection, org_id),
@@ -79,14 +80,23 @@ def _read(connection: Connection, org_id: int) -> Home:
 
 
 def _batch_row(
-    connection: Connection, batch: Batch, names: dict[int, str], matrices: dict[int, str]
+    connection: Connection,
+    batch: Batch,
+    names: dict[int, str],
+    matrices: dict[int, str],
+    matched: dict[str, overview.PassCount],
 ) -> JsonObject:
-    counts = counts_of_batch(connection, batch.id)
+    """Runs of a matrix are judged by their scenario: it has matches, and no pass rate."""
+    counts, matrix_id = counts_of_batch(connection, batch.id), matrices.get(batch.id)
+    found = matched.get(matrix_id or "")
     return batch.as_json() | {
         "agent": names.get(batch.agent_id, f"agent {batch.agent_id}"),
-        "matrix_id": matrices.get(batch.id),
+        "matrix_id": matrix_id,
+        "matched": {"k": found.passed, "n": found.judged} if found is not None else None,
         "counts": counts,
-        "summary": summary_of(outcomes_by_task(connection, batch.id), batch.repeats),
+        "summary": summary_of(outcomes_by_task(connection, batch.id), batch.repeats)
+        if matrix_id is None
+        else None,
     }
 
 

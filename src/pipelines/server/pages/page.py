@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, urlsplit
 
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
@@ -61,7 +61,8 @@ async def page(
     Renders in a thread, because a large table takes a tenth of a second. Each org renders at most two pages
     at a time, because every such thread slows down the others.
     """
-    message = unquote(request.cookies.get(SAID_COOKIE, ""))
+    for_path, _, said = unquote(request.cookies.get(SAID_COOKIE, "")).partition("\n")
+    message = said if for_path == request.url.path else ""
     frame = {
         "me": await _me(request, visitor),
         "title": title,
@@ -95,10 +96,11 @@ def bare_page(template: str, *, title: str, status: int = 200, **context: Any) -
 
 
 def go(path: str, said: str = "") -> Response:
-    """Redirects to a page after an action. The page shows the message once."""
+    """Redirects to a page after an action. This page shows the message once, and no other page shows it."""
     response = RedirectResponse(path, 303)
     if said:
-        response.set_cookie(SAID_COOKIE, quote(said[:MOST_SAID]), max_age=60, httponly=True, samesite="lax")
+        kept = quote(f"{urlsplit(path).path}\n{said[:MOST_SAID]}")
+        response.set_cookie(SAID_COOKIE, kept, max_age=60, httponly=True, samesite="lax")
     return response
 
 

@@ -15,7 +15,7 @@ from pipelines.core.access.identity import Identity
 from pipelines.core.limits.fair_slots import FairSlots
 from pipelines.server.api.common import at_least, note_org, platform_of
 from pipelines.storage.accounts.sign_ins import signed_in
-from pipelines.wire.errors import BodyTooLarge, Forbidden, MisdirectedRequest
+from pipelines.wire.errors import BodyTooLarge, Forbidden, MisdirectedRequest, OdysseyError
 from pipelines.wire.names import Role
 
 MEBIBYTE = 1024 * 1024
@@ -75,6 +75,14 @@ async def who_signed_in(request: Request) -> Identity | None:
     if not token:
         return None
     return await platform.database.read(lambda connection: signed_in(connection, token, now))
+
+
+async def visitor_if_any(request: Request) -> Visitor | None:
+    """The visitor of an address that is no page, if they are signed in."""
+    try:
+        return await _visitor(request)
+    except (OdysseyError, SignInNeeded):
+        return None
 
 
 async def _visitor(request: Request) -> Visitor:

@@ -14,7 +14,7 @@ from pipelines.core.text.json_text import JsonObject
 from pipelines.core.verdict.pending_words import pending_words
 from pipelines.storage.database.connection import Connection, Row, in_list
 from pipelines.storage.evals.reviews import REVIEWS, Review, all_reviews, one_review
-from pipelines.storage.runs.runs import IN_SIGHT, NEEDS_REVIEW
+from pipelines.storage.runs.runs import IN_SIGHT, WAITS_FOR_PEOPLE
 
 RUN_PREFIX = "rev_run_"
 AUDIT_PREFIX = "rev_audit_"  # of a run of a matrix
@@ -113,7 +113,7 @@ def _of_runs(
 _RUN = (
     "SELECT id, org_id, agent_id, agent_version, judge_error, pending_reason, created_at, ended_at FROM runs"
 )
-_WAITS = f"{NEEDS_REVIEW} AND {IN_SIGHT} AND org_id = ?"
+_WAITS = f"{WAITS_FOR_PEOPLE} AND {IN_SIGHT} AND org_id = ?"
 _HAS_NO_ROW = f"NOT EXISTS (SELECT 1 FROM reviews WHERE reviews.review_id = '{RUN_PREFIX}' || runs.id)"
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pipelines.core.text.json_text import loads_own
+from pipelines.core.text.json_text import Json, loads_own
 from pipelines.core.verdict.pending_words import in_order
 from pipelines.storage.database.connection import Connection, in_list
 from pipelines.storage.database.paging import Page, page_of
@@ -82,6 +82,16 @@ def reasons_of_batch(connection: Connection, batch_id: int) -> tuple[dict[str, i
         if error is not None:
             errors[error] = errors.get(error, 0) + count
     return modes, errors
+
+
+def last_error(connection: Connection, batch_id: int, error_class: str) -> Json:
+    """What the newest run of the batch says that failed in this way."""
+    row = connection.execute(
+        "SELECT error_json FROM runs WHERE batch_id = ? AND retried = 0 AND error_class = ?"
+        " ORDER BY id DESC LIMIT 1",
+        (batch_id, error_class),
+    ).fetchone()
+    return loads_own(row[0]) if row is not None and row[0] is not None else None
 
 
 def pending_reasons_of_batch(connection: Connection, batch_id: int) -> dict[str, int]:

@@ -72,6 +72,16 @@ def matrices_of_batches(connection: Connection, batch_ids: Sequence[int]) -> dic
     return {row[0]: row[1] for row in rows}
 
 
+def matched_counts(connection: Connection, matrix_ids: Sequence[str]) -> dict[str, PassCount]:
+    """Of each matrix: how many of its runs match what their scenario expects, of those that were judged."""
+    rows = connection.execute(
+        "SELECT matrix_id, SUM(CASE WHEN matched THEN 1 ELSE 0 END), COUNT(matched) FROM eval_outcomes"
+        f" WHERE matrix_id IN {in_list(matrix_ids)} GROUP BY 1",
+        matrix_ids,
+    )
+    return {row[0]: PassCount(int(row[1]), int(row[2])) for row in rows}
+
+
 def latest(connection: Connection, org_id: int) -> Latest:
     rows = connection.execute(
         "SELECT id, error_class, SUBSTR(judge_error, 1, 200) AS judge_error, CASE WHEN"

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from pipelines.core.text.json_text import JsonObject
 from pipelines.storage.database.connection import Connection, in_list
+from pipelines.storage.evals.reviews import REVIEWS, Review, StoredVerdict, all_reviews, verdicts_of
 from pipelines.storage.lists.summaries import summaries_by_id
 
 _CHARACTERS = " + ".join(f"COALESCE(LENGTH(t.{name}), 0)" for name in ("arguments", "response", "payload"))
@@ -29,6 +30,22 @@ def size_of_batch(connection: Connection, *, batch_id: int) -> ReportSize:
         (batch_id,),
     ).fetchone()
     return ReportSize(int(runs), int(rows), int(reply_size) + int(traced))
+
+
+def decided_reviews(
+    connection: Connection, *, org_id: int, batch_id: int, matrix_id: str | None, most: int
+) -> list[tuple[Review, list[StoredVerdict]]]:
+    """What people decided about runs of the batch and cells of its matrix, with what each of them said: the
+    highest risk first. Items that are still open are left out, because some are decided blind."""
+    found = all_reviews(
+        connection,
+        f"{REVIEWS} WHERE org_id = ? AND status = 'decided'"
+        " AND (run_id IN (SELECT id FROM runs WHERE batch_id = ?) OR matrix_id = ?)"
+        " ORDER BY risk_rank DESC, run_id, id LIMIT ?",
+        (org_id, batch_id, matrix_id, most),
+    )
+    verdicts = verdicts_of(connection, [review.review_id for review in found])
+    return [(review, verdicts[review.review_id]) for review in found]
 
 
 def runs_to_report(connection: Connection, *, batch_id: int) -> list[int]:

@@ -205,6 +205,7 @@ def batches_of_org(
     org_id: int,
     *,
     agent_id: int | None,
+    dataset_id: int | None = None,
     limit: int,
     before_id: int | None,
     filters: Sequence[Filter] = (),
@@ -213,7 +214,12 @@ def batches_of_org(
     return _BATCH.page(
         connection,
         "batches",
-        filters=[Filter("org_id", org_id), Filter("agent_id", agent_id), *filters],
+        filters=[
+            Filter("org_id", org_id),
+            Filter("agent_id", agent_id),
+            Filter("dataset_id", dataset_id),
+            *filters,
+        ],
         limit=limit,
         before_id=before_id,
         newest_first=newest_first,

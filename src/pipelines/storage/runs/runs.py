@@ -150,6 +150,12 @@ NEEDS_REVIEW = (
     "(COALESCE(verdict, '') = 'PENDING' OR judge_error IS NOT NULL) AND retried = 0 AND human_verdict IS NULL"
 )
 
+#: A run of a matrix is judged by its scenario: its verdict waits for nobody, unless it was flagged.
+NOT_OF_MATRIX = (
+    "(batch_id IS NULL OR batch_id NOT IN (SELECT batch_id FROM eval_matrices WHERE batch_id IS NOT NULL))"
+)
+WAITS_FOR_PEOPLE = f"{NEEDS_REVIEW} AND {NOT_OF_MATRIX}"
+
 
 #: Its answer states something that the run neither proves nor contradicts.
 HAS_UNVERIFIED = "unverified > 0"
@@ -159,7 +165,7 @@ _TOLD_IN_JUDGEMENT = ("pending_reason", "unverified")
 
 def judged_conditions(*, needs_review: bool | None, has_unverified: bool | None) -> tuple[str, ...]:
     """On rows of `runs`; None: whatever it is."""
-    reviewed = {None: (), True: (NEEDS_REVIEW,), False: (f"NOT ({NEEDS_REVIEW})",)}[needs_review]
+    reviewed = {None: (), True: (WAITS_FOR_PEOPLE,), False: (f"NOT ({WAITS_FOR_PEOPLE})",)}[needs_review]
     noted = {None: (), True: (HAS_UNVERIFIED,), False: ("COALESCE(unverified, 0) = 0",)}[has_unverified]
     return (*reviewed, *noted)
 

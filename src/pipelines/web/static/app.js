@@ -30,7 +30,13 @@
     }
   };
 
-  const open = (id) => { const dialog = document.getElementById(id); if (dialog && !dialog.open) dialog.showModal(); };
+  const open = (id) => {
+    const dialog = document.getElementById(id);
+    if (!dialog || dialog.open) return;
+    dialog.showModal();
+    dialog.querySelector("input[hx-get]")?.dispatchEvent(new Event("opened"));
+  };
+  if (/Mac|iP(hone|ad|od)/.test(navigator.platform)) for (const key of document.querySelectorAll("[data-find-key]")) key.textContent = "⌘K";
   // A dialog that was closed keeps the focus until the next frame: nobody types into it.
   const typing = (target) => target.closest("input, textarea, select, [contenteditable]")
     && !target.closest("dialog:not([open])");
@@ -50,7 +56,6 @@
     if (event.timeStamp - went < 2500 && places[event.key]) { went = -Infinity; location.href = places[event.key]; return; }
     if (event.key === "g") { went = event.timeStamp; return; }
     if (event.key === "?") open("keys");
-    else if (event.key === "k" && !document.body.dataset.ownK) { event.preventDefault(); open("finder"); }
     else if (event.key === "/") {
       const search = document.querySelector("[data-search]");
       if (search) { event.preventDefault(); search.focus(); search.select(); }
@@ -109,6 +114,23 @@
     for (const field of document.querySelectorAll("form[data-filters] :disabled")) field.disabled = false;
   });
 
+  // The summary above a form lists the fields that it is about, by their labels, and leads to each of them.
+  const listProblems = () => {
+    const summary = document.querySelector("main .notice.bad > div");
+    const fields = [...document.querySelectorAll("main .field [aria-invalid=true]")];
+    if (!summary || !fields.length || summary.querySelector("ul")) return;
+    const list = summary.appendChild(document.createElement("ul"));
+    for (const field of fields) {
+      const label = field.labels[0]?.textContent.trim() ?? field.name;
+      const problem = document.getElementById(field.getAttribute("aria-describedby"))?.textContent ?? "";
+      const link = list.appendChild(document.createElement("li")).appendChild(document.createElement("a"));
+      link.href = `#${field.id}`;
+      link.textContent = problem.startsWith(label) ? problem : `${label}: ${problem}`;
+      link.addEventListener("click", (event) => { event.preventDefault(); field.focus(); });
+    }
+  };
+
+  listProblems();
   tellTimes(document);
   setInterval(() => tellTimes(document), 30000);
   document.addEventListener("htmx:afterSwap", (event) => tellTimes(event.target));

@@ -61,7 +61,38 @@
     event.target.dataset.ended = "yes";
     setTimeout(() => htmx.trigger("#results", "batch-ended"), Math.random() * 2000);
   });
-  document.addEventListener("htmx:afterSwap", tell);
+  // While a batch runs, its tables follow. The busier the server, the less often they are asked for.
+  let moved = 0, pause = 2000, asked = 0;
+  const isBusy = () => document.hidden || document.querySelector("dialog[open], details.menu[open]");
+  const follow = () => {
+    moved = 0;
+    if (document.querySelector("[data-live][data-ended]")) return;
+    if (isBusy()) { moved = setTimeout(follow, pause); return; }
+    asked = performance.now();
+    htmx.trigger("#results", "batch-moved");
+  };
+  document.addEventListener("htmx:sseMessage", () => { moved ||= setTimeout(follow, pause); });
+  // What was selected and focused stays so in the new table.
+  let kept = null;
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    if (event.target.id !== "results") return;
+    pause = Math.max(2000, 10 * (performance.now() - asked));
+    const row = rowOf(document.activeElement), boxOf = (each) => each?.querySelector("input[type=checkbox]")?.value;
+    kept = { marked: order.map((box) => box.value), row: boxOf(row), isBox: document.activeElement?.matches("input[type=checkbox]"), last: boxOf(here()) };
+  });
+  document.addEventListener("htmx:afterSwap", () => {
+    const was = kept;
+    kept = null;
+    if (was) {
+      const boxOf = (value) => boxes().find((box) => box.value === value);
+      order.splice(0, order.length, ...was.marked.map(boxOf).filter(Boolean));
+      for (const box of order) box.checked = true;
+      last = rowOf(boxOf(was.last)) ?? null;
+      const row = rowOf(boxOf(was.row));
+      if (row) (was.isBox ? boxOf(was.row) : row.querySelector("[data-opens]")).focus({ preventScroll: true });
+    }
+    tell();
+  });
   // A browser keeps six connections to a server, however many tabs watch: those nobody looks at let go of theirs.
   document.addEventListener("visibilitychange", () => {
     const now = document.querySelector("[data-live]");

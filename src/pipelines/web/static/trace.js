@@ -47,13 +47,11 @@
     const top = place * ROW, low = lines.scrollTop, high = low + lines.clientHeight - ROW;
     if (top < low || top > high) lines.scrollTop = top - lines.clientHeight / 3;
   };
-  let loading = "";
+  let loads = 0, jumps = 0; // the last request for lines, and how many jumps wait for theirs
   const load = async (query) => {
-    if (loading === query) return false;
-    loading = query;
+    const own = ++loads;
     const text = await fetchText(`${base}/window?${query}${list().dataset.view}`);
-    loading = "";
-    if (text === null) return false;
+    if (own !== loads || text === null) return false; // a newer request has other lines to show
     const old = list(), scroll = old.scrollTop, focused = old.contains(document.activeElement);
     const made = new DOMParser().parseFromString(text, "text/html").getElementById("trace-lines");
     old.replaceWith(made);
@@ -63,17 +61,22 @@
     if (focused) (line(shown) ?? made).focus({ preventScroll: true });
     return true;
   };
+  const jump = async (query) => {
+    jumps++;
+    try { return await load(query); } finally { jumps--; }
+  };
+  // Lines for what is in sight: a window may begin or end in the middle of it.
+  const fill = () => {
+    const lines = list(), { start, stop, items } = lines.dataset;
+    const first = Math.floor(lines.scrollTop / ROW), last = Math.min(items - 1, Math.floor((lines.scrollTop + lines.clientHeight) / ROW));
+    if (!jumps && lines.clientHeight && (first < start || last >= stop)) load(`at=${Math.floor((first + last) / 2)}`);
+  };
   let scrolling = 0;
   const watch = () => {
     sized();
-    const lines = list();
-    lines.addEventListener("scroll", () => {
+    list().addEventListener("scroll", () => {
       clearTimeout(scrolling);
-      scrolling = setTimeout(() => {
-        const middle = Math.floor((lines.scrollTop + lines.clientHeight / 2) / ROW);
-        const wanted = Math.max(0, Math.min(middle, lines.dataset.items - 1));
-        if (wanted < Number(lines.dataset.start) || wanted >= Number(lines.dataset.stop)) load(`at=${wanted}`);
-      }, 80);
+      scrolling = setTimeout(fill, 80);
     }, { passive: true });
   };
 
@@ -97,7 +100,7 @@
   };
   const select = async (name, { again = false, wait = 0, tab = true } = {}) => {
     if (name === shown && !again) return;
-    if (!line(name)) await load(`s=${encodeURIComponent(name)}`);
+    if (!line(name) && !(await jump(`s=${encodeURIComponent(name)}`))) return;
     const near = line(name)?.dataset.place ?? list().dataset.near; // a step that is folded has no line
     if (near === undefined) return;
     shown = name;
@@ -119,7 +122,7 @@
   const toPlace = async (wanted, options) => {
     const to = Math.max(0, Math.min(wanted, list().dataset.items - 1));
     const there = () => list().querySelector(`[data-place="${to}"]`);
-    if (!there()) await load(`at=${to}`);
+    if (!there() && !(await jump(`at=${to}`))) return;
     if (there()) await select(there().dataset.s, options);
   };
   const among = (names, way) => {
@@ -213,6 +216,7 @@
     watch();
     list().scrollTop = kept;
     mark();
+    fill();
   });
   addEventListener("hashchange", () => { const name = linked(); if (name) select(name); });
   const linked = () => /^#s=([\w]{1,24})$/.exec(location.hash)?.[1];

@@ -29,6 +29,7 @@ def cell_sentences(cell: Any, row: Any, settings: Any) -> list[str]:
     """The sentences for the cell of a report. Unknown numbers are left out."""
     baseline = row.get("baseline") or {}
     return [
+        *_unfinished(cell),
         *_verdict(cell),
         *_matches(cell, baseline, float(settings.get("match_alpha", 0.05))),
         *_shift(cell),
@@ -36,6 +37,13 @@ def cell_sentences(cell: Any, row: Any, settings: Any) -> list[str]:
         *_decision(cell),
         *_failed(cell),
     ]
+
+
+def _unfinished(cell: Any) -> Iterator[str]:
+    planned = cell.get("planned")
+    if planned is not None:
+        ended = cell.get("runs", 0) + cell.get("errors", 0)
+        yield f"{ended} of {planned} runs have ended. The figures cover these and will change."
 
 
 def _verdict(cell: Any) -> Iterator[str]:

@@ -70,6 +70,14 @@ class HeatCell:
     is_flagged: bool
     match: Rate | None
     detail: JsonObject  # the report's own object
+    planned: int | None = None  # its runs, as long as they have not all ended
+
+    @property
+    def match_text(self) -> str:
+        """`4/5`; of a cell whose runs have not all ended, how many have."""
+        if self.planned is not None and self.match is not None:
+            return f"{self.match.n} of {self.planned} run"
+        return str(self.match) if self.match is not None else "no runs"
 
     @property
     def marks(self) -> str:
@@ -167,7 +175,8 @@ def heatmap_of(report: Mapping[str, Any]) -> Heatmap:
     bands = (float(settings["amber_from"]), float(settings["red_from"]))
     columns = tuple(_column(body) for body in report["variations"])
     cells = {(body["scenario_id"], body["variation"]): body for body in report["cells"]}
-    rows = tuple(_row(body, columns, cells, bands) for body in report["scenarios"])
+    planned = (report.get("matrix") or {}).get("repeats") if report["status"] == "running" else None
+    rows = tuple(_row(body, columns, cells, bands, planned) for body in report["scenarios"])
     agent = report.get("agent") or {}
     name = str(agent.get("name") or f"agent {agent.get('id', '?')}")
     return Heatmap(
@@ -240,6 +249,7 @@ def _row(
     columns: tuple[HeatColumn, ...],
     cells: Mapping[tuple[str, str], Any],
     bands: tuple[float, float],
+    planned: int | None,
 ) -> HeatRow:
     return HeatRow(
         scenario_id=str(body["id"]),
@@ -247,13 +257,14 @@ def _row(
         name=str(body["name"]),
         risk_level=str(body["risk_level"]),
         baseline=Rate.of((body.get("baseline") or {}).get("match_rate")),
-        cells=tuple(_cell(cells.get((body["id"], column.id)), bands) for column in columns),
+        cells=tuple(_cell(cells.get((body["id"], column.id)), bands, planned) for column in columns),
         detail=body,
     )
 
 
-def _cell(body: Any, bands: tuple[float, float]) -> HeatCell:
+def _cell(body: Any, bands: tuple[float, float], planned: int | None) -> HeatCell:
     body = body or {}
+    ended = body.get("runs", 0) + body.get("errors", 0)
     shift, verdict = body.get("shift_magnitude"), str(body.get("verdict") or "incomplete")
     band = str(body.get("band") or band_of(shift, bands)) if shift is not None else None
     return HeatCell(
@@ -264,6 +275,7 @@ def _cell(body: Any, bands: tuple[float, float]) -> HeatCell:
         is_flagged=bool(body.get("is_flagged")),
         match=Rate.of(body.get("match_rate")),
         detail=body,
+        planned=planned if planned is not None and ended < planned else None,
     )
 
 

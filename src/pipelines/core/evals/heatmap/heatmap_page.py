@@ -110,6 +110,7 @@ def _cell_json(cell: HeatCell) -> JsonObject:
         "band": cell.band,
         "verdict": cell.verdict,
         "shown": cell.shown,
+        "planned": cell.planned,
         "colour": verdict_colour(cell),
         "scale": shift_scale(cell.shift) if cell.shift is not None else "",
     }

@@ -64,8 +64,7 @@ def table_row(number: int, row: HeatRow, columns: tuple[HeatColumn, ...], links:
 def band_cell(place: str, cell: HeatCell, link: str | None, *, has_tip: bool) -> str:
     """Coloured by the band of its shift, as in files."""
     kinds = [cell.band or "none", cell.verdict] + (["flagged"] if cell.is_flagged else [])
-    match = str(cell.match) if cell.match is not None else "no runs"
-    label = f"<b>{f'{cell.shown} {cell.marks}'.rstrip()}</b>{match}"
+    label = f"<b>{f'{cell.shown} {cell.marks}'.rstrip()}</b>{cell.match_text}"
     if has_tip:  # who hears the sentence needs the signs no more
         inside = (
             f'<span aria-hidden="true">{label}</span><span '
@@ -85,7 +84,10 @@ def cell_description(cell: HeatCell) -> str:
     if cell.more_runs:
         description[0] += f": {cell.more_runs}"
     description.append(f"shift {cell.shown}{_spread(body)}" if cell.shift is not None else "no run has ended")
-    if cell.match is not None:
+    if cell.match is not None and cell.planned is not None:
+        ended = f"{cell.match.n} of {cell.planned} runs have ended"
+        description.append(f"{ended}, {cell.match.k} of them matched")
+    elif cell.match is not None:
         description.append(f"{cell.match.k} of {cell.match.n} runs matched")
     if body.get("errors"):
         description.append(f"{body['errors']} runs failed and are not counted")

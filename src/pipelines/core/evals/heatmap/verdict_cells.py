@@ -52,7 +52,6 @@ def verdict_cell(place: str, cell: HeatCell, href: str | None, decision: str | N
     """One cell of the table. A decision takes the place of the flag: nobody has to look at it again."""
     is_flagged = cell.is_flagged and decision is None
     kinds = [verdict_colour(cell), cell.verdict, *(["flagged"] if is_flagged else [])]
-    match = str(cell.match) if cell.match is not None else "no runs"
     marks = cell.marks if is_flagged else cell.marks.removesuffix("!")
     decided = f'<span class="decided">{_decision_text(decision)}</span>' if decision is not None else ""
     scale = shift_scale(cell.shift) if cell.shift is not None else ""
@@ -62,8 +61,8 @@ def verdict_cell(place: str, cell: HeatCell, href: str | None, decision: str | N
     link = f' href="{escape_markup(href)}"' if href is not None else ""
     return (
         f'<td class="{escape_markup(" ".join(kinds))}"><a id="at-{place}"{link}>'
-        f'<span aria-hidden="true"><b>{f"{cell.shown} {marks}".rstrip()}</b>{scale}{match}{decided}</span>'
-        f'<span class="tip">{escape_markup(sentence)}</span></a></td>'
+        f'<span aria-hidden="true"><b>{f"{cell.shown} {marks}".rstrip()}</b>{scale}{cell.match_text}'
+        f'{decided}</span><span class="tip">{escape_markup(sentence)}</span></a></td>'
     )
 
 

@@ -11,6 +11,7 @@ from fastapi.responses import StreamingResponse
 from pipelines.core.results.task_statistics import summary_of
 from pipelines.core.text.json_text import JsonObject
 from pipelines.core.text.problems import Problem, Refused
+from pipelines.core.verdict.error_words import ERROR_WORDS, error_in_words, nothing_was_reached
 from pipelines.engine.batches import open_batch
 from pipelines.engine.find import find_batch
 from pipelines.engine.judging import rejudge_runs
@@ -28,13 +29,14 @@ from pipelines.server.pages.visitor import Reader, Writer, form_texts, who_signe
 from pipelines.server.service.batch_watches import BatchWatches, while_welcome
 from pipelines.storage.database.connection import Connection
 from pipelines.storage.database.paging import Filter, Page
-from pipelines.storage.evals.evals import matrix_of_batch
+from pipelines.storage.evals.evals import Matrix, matrix_of_batch
 from pipelines.storage.lists import batch_outcomes
 from pipelines.storage.lists.run_lists import agent_names, count_runs, dataset_names, run_page
 from pipelines.storage.lists.saved_views import SavedView, views_of_org
 from pipelines.storage.lists.summaries import instructions_of_tasks
 from pipelines.storage.runs import model_exchanges
 from pipelines.storage.runs.batches import BATCH_STATUSES, Batch, batches_of_org
+from pipelines.wire.envelope import ErrorClass
 
 router = APIRouter()
 BATCHES = 25  # in a page of the list: each is counted over all its runs
@@ -165,6 +167,7 @@ async def batch_page(
         trail=[("Batches", "/batches")],
         status=422 if query.problems else 200,
         query=query,
+        here_url=request.url.path + (f"?{request.url.query}" if request.url.query else ""),
         steadiness=steadiness,
         task_after=task_after,
         judge_after=judge_after,
@@ -307,15 +310,42 @@ def _about(connection: Connection, batch: JsonObject, org_id: int) -> dict[str, 
     assert isinstance(agent_id, int)
     matrix = matrix_of_batch(connection, batch_id)
     datasets = dataset_names(connection, [dataset_id] if isinstance(dataset_id, int) else [], org_id=org_id)
-    earlier = batches_of_org(connection, org_id, agent_id=agent_id, limit=1, before_id=batch_id).items
     return {
         "agent_name": agent_names(connection, [agent_id], org_id=org_id).get(agent_id, ""),
         "dataset_name": next(iter(datasets.values()), None),
         "matrix_id": matrix.matrix_id if matrix is not None else None,
-        "earlier_id": earlier[0].id if earlier else None,
+        "compare_url": _compare_url(connection, batch, matrix, org_id),
+        "unreached": _unreached(connection, batch),
         "cost": batch_outcomes.cost_of_batch(connection, batch_id),
         "asked_models": model_exchanges.costs_of_batch(connection, batch_id),
     }
+
+
+def _compare_url(connection: Connection, batch: JsonObject, matrix: Matrix | None, org_id: int) -> str:
+    """Compares with the batch before it of the same agent over the same dataset, if there is one."""
+    if matrix is not None:
+        return f"/compare/matrices?to={quote(matrix.matrix_id)}"
+    batch_id, agent_id, dataset_id = (batch[name] for name in ("id", "agent_id", "dataset_id"))
+    assert isinstance(batch_id, int)
+    assert isinstance(agent_id, int)
+    if not isinstance(dataset_id, int):
+        return f"/compare/batches?to={batch_id}"
+    earlier = batches_of_org(
+        connection, org_id, agent_id=agent_id, dataset_id=dataset_id, limit=1, before_id=batch_id
+    ).items
+    first = f"from={earlier[0].id}&" if earlier else ""
+    return f"/compare/batches?{first}to={batch_id}"
+
+
+def _unreached(connection: Connection, batch: JsonObject) -> str | None:
+    """Why the agent could not be reached, if no run of the batch reached it."""
+    counts: Any = batch["counts"]
+    errors: Any = batch["error_classes"]
+    if not nothing_was_reached(errors, _ended(counts["by_status"])):
+        return None
+    error = batch_outcomes.last_error(connection, int(str(batch["id"])), ErrorClass.AGENT_UNREACHABLE)
+    words = error_in_words(ErrorClass.AGENT_UNREACHABLE, error) or ""
+    return words.removeprefix(ERROR_WORDS[ErrorClass.AGENT_UNREACHABLE])
 
 
 def _is_repeated(batch: JsonObject) -> bool:

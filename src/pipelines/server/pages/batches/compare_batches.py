@@ -1,8 +1,10 @@
 """/compare/batches: which tasks flipped from one batch to another, and whether that is more than chance."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
 
 from pipelines.core.results.compare_batches import CHANGES
 from pipelines.core.text.json_text import JsonObject
@@ -13,8 +15,9 @@ from pipelines.server.pages.page import page
 from pipelines.server.pages.runs.run_query import read_id
 from pipelines.server.pages.visitor import Reader
 from pipelines.storage.database.connection import Connection
-from pipelines.storage.lists.run_lists import agent_names
-from pipelines.storage.runs.batches import batches_of_org
+from pipelines.storage.lists.overview import matrices_of_batches
+from pipelines.storage.lists.run_lists import agent_names, dataset_names
+from pipelines.storage.runs.batches import Batch, batches_of_org
 from pipelines.wire.errors import NotFound
 
 router = APIRouter()
@@ -46,15 +49,15 @@ async def compare_batches_page(request: Request, visitor: Reader) -> Response:
     ids = {name: read_id(given, name, problems) for name in given if given[name]}
     first, second = ids.get("from"), ids.get("to")
 
-    def read(connection: Connection) -> list[tuple[str, str]]:
-        newest = batches_of_org(
-            connection, visitor.org_id, agent_id=None, limit=MOST_OFFERED, before_id=None
-        ).items
-        names = agent_names(connection, (batch.agent_id for batch in newest), org_id=visitor.org_id)
-        choices = [(batch, names.get(batch.agent_id, "")) for batch in newest]
-        return [(str(batch.id), f"{batch.id}: {name} v{batch.agent_version}") for batch, name in choices]
+    def read(connection: Connection) -> tuple[list[tuple[str, str]], dict[int, str]]:
+        offered = _offered(connection, visitor.org_id, second or first)
+        matrices = matrices_of_batches(connection, [each for each in (first, second) if each is not None])
+        return offered, matrices
 
-    offered = await platform.database.read(read)
+    offered, matrices = await platform.database.read(read)
+    if first in matrices and second in matrices:
+        asked = urlencode({"from": matrices[first], "to": matrices[second]})
+        return RedirectResponse(f"/compare/matrices?{asked}", 303)
     compared = None
     if first is not None and second is not None:
         try:
@@ -74,6 +77,27 @@ async def compare_batches_page(request: Request, visitor: Reader) -> Response:
         problems=problems,
         shown=_comparison_view(compared.as_json()) if compared is not None else None,
     )
+
+
+def _offered(connection: Connection, org_id: int, chosen: int | None) -> list[tuple[str, str]]:
+    """The newest batches as choices; those over the dataset of the chosen one come first."""
+    newest = batches_of_org(connection, org_id, agent_id=None, limit=MOST_OFFERED, before_id=None).items
+    agents = agent_names(connection, (batch.agent_id for batch in newest), org_id=org_id)
+    datasets = dataset_names(
+        connection, (batch.dataset_id for batch in newest if batch.dataset_id is not None), org_id=org_id
+    )
+    matrices = matrices_of_batches(connection, [batch.id for batch in newest])
+    wanted = next((batch.dataset_id for batch in newest if batch.id == chosen), None)
+
+    def describe(batch: Batch) -> str:
+        over = "matrix" if batch.id in matrices else datasets.get(batch.dataset_id or 0, "chosen tasks")
+        agent = f"{agents.get(batch.agent_id) or f'agent {batch.agent_id}'} v{batch.agent_version}"
+        build = batch.label or batch.reported_build
+        agent += f" ({build})" if build else ""
+        return f"{batch.id}: {over} · {agent} · {batch.created_at[:16].replace('T', ' ')}"
+
+    is_other = {batch.id: wanted is None or batch.dataset_id != wanted for batch in newest}
+    return [(str(batch.id), describe(batch)) for batch in sorted(newest, key=lambda each: is_other[each.id])]
 
 
 def _with_chosen(offered: list[tuple[str, str]], given: dict[str, str]) -> list[tuple[str, str]]:

@@ -177,7 +177,7 @@ async def matrix_page(
         return Response(status_code=204, headers=HEADERS)
     context = _map_context(view, show, at)
     if request.headers.get("hx-request"):
-        return await part(visitor, "eval_map.html", **context)
+        return await part(visitor, "eval_map.html", is_part=True, **context)
     title = f"{context['agent']} under pressure"
     return await page(request, visitor, "eval_matrix.html", title=title, here="evals", trail=TRAIL, **context)
 

@@ -22,7 +22,7 @@ from pipelines.engine.runs.read_run import read_trace
 from pipelines.engine.runs.run_changes import MOST_CHANGES, run_changes
 from pipelines.server.api.common import platform_of, runner_of
 from pipelines.server.pages.form_fields import number_in, read_json_text
-from pipelines.server.pages.page import forget_counts, go, page, part
+from pipelines.server.pages.page import HEADERS, forget_counts, go, page, part
 from pipelines.server.pages.reviews.review_queue import (
     WINDOW,
     QueueFilters,
@@ -35,7 +35,7 @@ from pipelines.server.pages.reviews.review_queue import (
     read_queue_filters,
     verdict_label,
 )
-from pipelines.server.pages.visitor import Reader, Visitor, Writer, form_texts
+from pipelines.server.pages.visitor import CSRF_HEADER, Reader, Visitor, Writer, form_texts
 from pipelines.storage.agents.agents import agent_names
 from pipelines.storage.lists.builds import builds_of_runs
 from pipelines.wire.errors import Conflict, ReviewClaimed
@@ -72,6 +72,8 @@ async def claim(review_id: ReviewId, request: Request, visitor: Writer) -> Respo
 async def release(review_id: ReviewId, request: Request, visitor: Writer) -> Response:
     platform, caller = platform_of(request), looker_of(request, visitor)
     await decide_reviews.release_review(platform, caller, review_id)
+    if CSRF_HEADER in request.headers:  # a script sent it, as the person went elsewhere
+        return Response(status_code=204, headers=HEADERS)
     return go("/review", "You have released the item.")
 
 

@@ -86,7 +86,7 @@ async def run_page(
         written=await _written(platform, run_id),
         talk=talk_context(run),
         people=people_of(read.review),
-        review_id=review_of(run, read.review),
+        review_id=review_of(read),
         earlier=read.earlier,
         warnings=warnings_of(run)[:MOST_WARNINGS],
         warning_count=len(warnings_of(run)),

@@ -53,8 +53,8 @@ class Line(NamedTuple):
 
 
 def window_at(place: int, timeline: Timeline) -> range:
-    """The window that contains a line."""
-    start = max(0, min(place, len(timeline.lines) - 1)) // WINDOW * WINDOW
+    """The window around a line, with as many lines before it as after it: those beside it are there too."""
+    start = max(0, min(place - WINDOW // 2, len(timeline.lines) - WINDOW))
     return range(start, min(start + WINDOW, len(timeline.lines)))
 
 

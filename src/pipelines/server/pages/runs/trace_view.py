@@ -10,6 +10,7 @@ from pipelines.core.text.json_text import Json, JsonObject, loads_own
 from pipelines.core.tools.failure_words import rule_in_words
 from pipelines.core.tools.trace_row import TOOL_CALL, TraceRow
 from pipelines.core.verdict.axis_of_check import axis_of_check
+from pipelines.core.verdict.error_words import error_in_words
 from pipelines.core.verdict.mode_words import mode_in_words
 from pipelines.core.verdict.pending_words import pending_words
 from pipelines.engine.runs.read_steps import END, START, RunInFull, StepInFull, Timeline
@@ -32,6 +33,8 @@ def strip_of(read: RunInFull) -> dict[str, Any]:
     return {
         "run": run,
         "cause_words": cause_words(run),
+        "error_words": error_in_words(run.error_class, run.error_json),
+        "was_reached": _was_reached(run),
         "agent": read.agent,
         "build": read.build,
         "asked": read.asked,
@@ -45,9 +48,15 @@ def strip_of(read: RunInFull) -> dict[str, Any]:
 
 
 def cause_words(run: Run) -> str | None:
-    """The failure mode or the pending reason as a sentence."""
+    """The failure mode, the error or the pending reason as a sentence."""
     words = pending_words(run.pending_reason)
-    return mode_in_words(run.failure_mode) or (words.says if words else None)
+    reason = mode_in_words(run.failure_mode) or error_in_words(run.error_class, run.error_json)
+    return reason or (words.says if words else None)
+
+
+def _was_reached(run: Run) -> bool:
+    """Whether the agent may have seen the run, so that calls of it can be missed."""
+    return not isinstance(run.error_json, dict) or run.error_json.get("reached") != "no"
 
 
 def verdict_card(run: Run) -> dict[str, Any] | None:
@@ -227,11 +236,13 @@ def people_of(review: JsonObject | None) -> list[Any]:
     return list(_objects((review or {}).get("verdicts")))
 
 
-def review_of(run: Run, review: JsonObject | None) -> str | None:
+def review_of(read: RunInFull) -> str | None:
     """The review item of this run; None if it has none yet."""
-    if review is not None:
-        return str(review["id"])
+    if read.review is not None:
+        return str(read.review["id"])
+    run = read.timeline.run
     waits = (run.verdict == "PENDING" or run.judge_error is not None) and not run.retried
+    waits = waits and not read.is_of_matrix
     return f"{RUN_PREFIX}{run.id}" if waits and run.human_verdict is None else None
 
 
@@ -261,6 +272,7 @@ def _error(run: Run) -> dict[str, Any] | None:
     error = run.error_json if isinstance(run.error_json, dict) else {}
     return {
         "class": run.error_class,
+        "words": error_in_words(run.error_class),
         "detail": str(error.get("detail") or ""),
         "hint": str(error.get("hint") or ""),
         "traceback": str(error.get("traceback") or ""),

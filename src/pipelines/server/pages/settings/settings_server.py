@@ -6,7 +6,7 @@ import platform as machine
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fastapi import APIRouter, Request, Response
 
@@ -16,7 +16,7 @@ from pipelines.server.api.common import platform_of
 from pipelines.server.config.settings import SETTINGS, Settings
 from pipelines.server.pages.page import go, part
 from pipelines.server.pages.settings.settings import settings_of, settings_page
-from pipelines.server.pages.visitor import Keeper, Reader
+from pipelines.server.pages.visitor import Keeper, Reader, Visitor
 from pipelines.server.service.housekeeping import prune_now, would_prune
 from pipelines.server.service.sandboxes import code_folder, environments_folder
 from pipelines.storage.accounts.keys import is_only_org
@@ -50,6 +50,10 @@ class FolderSize(NamedTuple):
 
 @router.get("/settings/server")
 async def server_page(request: Request, visitor: Reader) -> Response:
+    return await _server_page(request, visitor)
+
+
+async def _server_page(request: Request, visitor: Visitor, **code: Any) -> Response:
     platform, settings = platform_of(request), settings_of(request)
     try:
         work = await platform.database.read(lambda connection: _work(connection, visitor.org_id))
@@ -76,6 +80,7 @@ async def server_page(request: Request, visitor: Reader) -> Response:
         public_url=settings.public_url,
         gateways=[each.as_json() for each in platform.model_gateway.upstreams.values()],
         limits=platform.model_gateway.limits,
+        **code,
     )
 
 
@@ -84,11 +89,17 @@ async def code_part(request: Request, visitor: Reader) -> Response:
     """A separate fragment, because the first request tries out a sandbox."""
     platform = platform_of(request)
     code = await platform.code_mode_status()
+    if not request.headers.get("hx-request"):
+        return await _server_page(request, visitor, code=code.as_json())
     return await part(visitor, "settings_code.html", code=code.as_json())
 
 
 @router.get("/settings/data")
 async def data_page(request: Request, visitor: Keeper) -> Response:
+    return await _data_page(request, visitor)
+
+
+async def _data_page(request: Request, visitor: Visitor, **sizes: Any) -> Response:
     settings = settings_of(request)
     return await settings_page(
         request,
@@ -103,6 +114,7 @@ async def data_page(request: Request, visitor: Keeper) -> Response:
         cache_days=settings.cache_days,
         cache_limit_bytes=settings.cache_limit_mb * _MEBIBYTE,
         manual_run_s=settings.manual_run_ttl_s,
+        **sizes,
     )
 
 
@@ -113,14 +125,15 @@ async def sizes_part(request: Request, visitor: Keeper) -> Response:
     sizes, lines = await asyncio.gather(
         asyncio.to_thread(_sizes, settings), asyncio.to_thread(would_prune, settings)
     )
-    return await part(
-        visitor,
-        "settings_sizes.html",
-        sizes=sizes,
-        total=sum(each.bytes for each in sizes),
-        lines=lines,
-        freed=sum(line.bytes for line in lines),
-    )
+    figures: dict[str, Any] = {
+        "sizes": sizes,
+        "total": sum(each.bytes for each in sizes),
+        "lines": lines,
+        "freed": sum(line.bytes for line in lines),
+    }
+    if not request.headers.get("hx-request"):
+        return await _data_page(request, visitor, **figures)
+    return await part(visitor, "settings_sizes.html", **figures)
 
 
 @router.post("/settings/data/prune")
