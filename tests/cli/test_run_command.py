@@ -277,10 +277,11 @@ def test_resuming_after_the_server_was_killed_gives_the_whole(tmp_path: Path):
 
 
 def test_the_key_is_found_in_the_data_directory(api: Api, cli: Cli):
+    elsewhere = {"PIPELINES_API_KEY": "", "XDG_STATE_HOME": str(cli.directory)}  # no server is noted there
     (cli.directory / ".pipelines").mkdir()
     (cli.directory / ".pipelines" / "api-key").write_text(api.key + "\n")
-    code, _, err = cli.run("--agent", "999999", "--dataset", "1", PIPELINES_API_KEY="")
+    code, _, err = cli.run("--agent", "999999", "--dataset", "1", **elsewhere)
     assert (code, "no agent 999999" in err) == (2, True)
     os.unlink(cli.directory / ".pipelines" / "api-key")
-    code, _, err = cli.run("--agent", "999999", "--dataset", "1", PIPELINES_API_KEY="")
+    code, _, err = cli.run("--agent", "999999", "--dataset", "1", **elsewhere)
     assert (code, "No API key" in err) == (2, True)

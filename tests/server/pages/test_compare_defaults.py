@@ -30,6 +30,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
         batches = [api.batch_of(agent_id, sets[at % 2]) for at in range(4)]
         for batch in batches:
             api.ended(batch)
+        api.put(f"/api/batches/{batches[2]}/label", {"label": "2026.11 rc1"})
         asked = {"scenario_ids": [scenario(api)], "agent_id": agent_id, "variation_types": ["sycophancy"]}
         matrices = [str(api.post(f"{V1}/matrix", asked, 202)["matrix_id"]) for _ in range(2)]
         for matrix in matrices:
@@ -59,7 +60,7 @@ def test_a_first_batch_of_its_dataset_has_nothing_to_be_compared_with(client: Si
     assert f'href="/compare/batches?to={second}"' in client.text(f"/batches/{second}")
 
 
-def test_the_choice_shows_dataset_version_and_date_and_begins_with_the_same_dataset(
+def test_the_choice_shows_dataset_version_build_and_date_and_begins_with_the_same_dataset(
     client: Signed, desk: Desk
 ) -> None:
     first, second, third, fourth = desk.batches
@@ -70,7 +71,9 @@ def test_the_choice_shows_dataset_version_and_date_and_begins_with_the_same_data
     ids = [int(number) for number, _ in offered]
     assert set(ids[:2]) == {first, third}
     assert {second, fourth} < set(ids[2:])
-    assert re.fullmatch(rf"{third}: refunds · Support desk v1 · \d{{4}}-\d\d-\d\d \d\d:\d\d", offered[0][1])
+    when = r"\d{4}-\d\d-\d\d \d\d:\d\d"
+    assert re.fullmatch(rf"{third}: refunds · Support desk v1 \(2026.11 rc1\) · {when}", offered[0][1])
+    assert re.fullmatch(rf"{first}: refunds · Support desk v1 · {when}", offered[1][1])
 
 
 def test_batches_of_two_matrices_lead_to_the_comparison_of_the_matrices(client: Signed, desk: Desk) -> None:
