@@ -187,7 +187,6 @@ def test_a_fresh_repository_is_empty_enough(tmp_path: Path):
         (["--dir", "{tmp}/file/below"], "file"),
         (["--dir", "{tmp}/new", "--framework", "none"], "--framework"),
         (["--dir", "{tmp}/new", "--mode", "none"], "--mode"),
-        ([], "--dir"),
     ],
 )
 def test_wrong_usage_is_exit_code_2(tmp_path: Path, arguments: list[str], words: str):

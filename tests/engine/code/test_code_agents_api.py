@@ -233,7 +233,7 @@ async def test_a_credential_is_never_shown_again(house, org):
     made = answered(
         await org.client.post("/api/credentials", json={"name": "KEY", "value": "s3cret-value"}), 201
     )
-    assert set(made) == {"id", "name", "created_at", "updated_at", "soft_warnings"}
+    assert set(made) == {"id", "name", "hosts", "created_at", "updated_at", "soft_warnings"}
     assert made.pop("soft_warnings") == []
     listed = answered(await org.client.get("/api/credentials"))
     assert listed["items"] == [made]

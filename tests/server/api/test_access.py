@@ -111,6 +111,8 @@ BODIES: dict[str, Any] = {
     "POST /api/runs/{run_id}/verdict": {"verdict": "PASS"},
     "PUT /api/datasets/{dataset_id}/name": {"name": "x"},
     "PUT /api/tasks/{task_id}": {"row": TASK},
+    "PUT /api/batches/{batch_id}/label": {"label": "nightly"},
+    "PUT /api/seed-sessions/{session_id}/rows/{row_id}": {"user_instruction": "Refund order 1."},
     "PUT /api/tasks/{task_id}/oracle": {"expected_outcome": "completion"},
     "POST /api/tasks/{task_id}/oracle/preview": {"expected_outcome": "completion"},
     "POST /api/runs/{run_id}/annotations": {"label": "x"},

@@ -11,7 +11,7 @@ from pipelines.core.simulation.learning.learned import (
     UnexplainedCall,
 )
 from pipelines.core.simulation.learning.tool_search import search_plan
-from pipelines.core.simulation.learning.trial import Answers, Reading, answers_of_plan
+from pipelines.core.simulation.learning.trial import Reading, answers_of_plan
 from pipelines.core.text.json_text import Json
 from pipelines.core.text.problems import Refused
 from pipelines.core.tools.tools_schema import Tool
@@ -142,6 +142,3 @@ def _shown(example: Example) -> UnexplainedCall:
         arguments=example.call.arguments,
         recorded=example.call.response,
     )
-
-
-__all__ = ["Answers", "learn_tool", "plan_from"]

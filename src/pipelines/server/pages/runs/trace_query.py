@@ -34,7 +34,7 @@ class TraceQuery(NamedTuple):
         return f"?{urlencode(query)}"
 
 
-def _trace_query(
+async def _trace_query(
     only: Only = "", fold: Literal["yes", "no"] = "yes", view: Literal["steps", "time"] = "steps"
 ) -> TraceQuery:
     return TraceQuery(only, fold, view)
