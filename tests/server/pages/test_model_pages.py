@@ -61,4 +61,4 @@ def test_a_budget_is_asked_for_in_the_form_and_refused_at_its_field(owner: httpx
     answer = sent(owner, "/batches/new", form)
     assert answer.status_code == 422
     assert "must be dollars" in answer.text
-    assert "max_model_tokens` must be a whole number" in answer.text.replace("&#39;", "'")
+    assert "Tokens must be a whole number" in answer.text.replace("&#39;", "'")

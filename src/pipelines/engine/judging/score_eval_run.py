@@ -46,8 +46,8 @@ def asked_of(connection: Connection, run: Run) -> AskedOfRun | None:
 def is_judged(asked: AskedOfRun) -> bool:
     """Whether the scenario says more of what counts as right than its expected behavior: an oracle for the
     embedded judge."""
-    seed = scenario_of(asked.scenario_text).odyssey_seed or {}
-    return any(seed.get(axis) for axis in ORACLE_AXES)
+    axes = scenario_of(asked.scenario_text).odyssey_seed or {}
+    return any(axes.get(axis) for axis in ORACLE_AXES)
 
 
 def verdict_not_judged(run: Run) -> Verdict:
