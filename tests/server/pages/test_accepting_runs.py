@@ -107,4 +107,4 @@ def test_the_form_can_be_used_in_a_browser(api: Api, browser: Browser) -> None:
         page.get_by_role("button", name=OFFER).click()
         page.get_by_label("Note").fill("right")
         page.get_by_role("button", name="Save as the task's oracle").click()
-        page.get_by_text("By it the run is PASS").wait_for()
+        page.get_by_text("With it, the verdict of this run is PASS").wait_for()
