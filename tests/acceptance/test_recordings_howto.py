@@ -1,39 +1,23 @@
 """docs/howto/recordings.md as written: the commands, and the import into a served platform."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import httpx2
-from served import KEY, clean_environment, running
+from served import KEY, running
 
 from support.desk import AGENT, answered
+from support.page_commands import enter
 from support.repository import DOCS
 
 PAGE = (DOCS / "howto" / "recordings.md").read_text()
 PATIENCE_S = 120.0
-ENVIRONMENT = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "80"}
 
 
 def blocks(kind: str) -> list[str]:
     return re.findall(rf"^```{kind}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-
-
-def enter(block: str, folder: Path, **more: str) -> str:
-    done = subprocess.run(
-        ["bash", "-e", "-c", block],
-        cwd=folder,
-        env=clean_environment() | ENVIRONMENT | more,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def test_a_recording_is_judged_without_a_server(tmp_path: Path) -> None:

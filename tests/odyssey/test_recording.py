@@ -177,6 +177,17 @@ def test_secrets_are_masked_before_anything_is_written(tmp_path: Path) -> None:
     assert call["response"]["message"] == f"ann signed in with {call['args']['password']}"
 
 
+def test_a_number_under_the_name_of_a_secret_is_masked(tmp_path: Path) -> None:
+    def pay(card_pin: int, amount: int) -> bool:
+        return True
+
+    recording = Recording(tmp_path)
+    recording.record(pay)(card_pin=1234, amount=5)
+    recording.save()
+    [call] = tasks_of(tmp_path)[0]["calls"]
+    assert call["args"] == {"card_pin": "[secret number]", "amount": 5}
+
+
 def test_functions_with_one_folder_share_a_recording(tmp_path: Path) -> None:
     """In a process of its own, since it is written at exit."""
     script = tmp_path / "suite.py"

@@ -39,6 +39,7 @@ SECRET_NAMES = re.compile(
     re.IGNORECASE,
 )
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_NUMBER = "[secret number]"
 SHORTEST_SECRET = 4  # characters: shorter texts would mask parts of ordinary words
 
 
@@ -209,16 +210,18 @@ def error_reply(error: Exception) -> dict[str, Any]:
 def masked(value: Any, secrets: Iterable[str] = ()) -> Any:
     """The value with every secret replaced by `[secret 1]`, `[secret 2]`, …: equal secrets stay equal."""
     found = dict.fromkeys([*secrets, *_secret_values(value)])
-    if not found:
-        return value
     names = {text: f"[secret {number}]" for number, text in enumerate(found, start=1)}
-    pattern = re.compile("|".join(map(re.escape, sorted(names, key=len, reverse=True))))
+    # Longer secrets first; without any, a pattern that nothing matches.
+    pattern = re.compile("|".join(map(re.escape, sorted(names, key=len, reverse=True))) or r"(?!)")
 
     def mask(part: Any) -> Any:
         if isinstance(part, str):
             return pattern.sub(lambda match: names[match[0]], part)
         if isinstance(part, dict):
-            return {mask(key): mask(each) for key, each in part.items()}
+            return {
+                mask(key): _NUMBER if _is_secret_number(key, each) else mask(each)
+                for key, each in part.items()
+            }
         if isinstance(part, list):
             return [mask(each) for each in part]
         return part
@@ -235,6 +238,10 @@ def _secret_values(value: Any, key: str = "") -> Iterator[str]:
             yield from _secret_values(each, key)
     elif isinstance(value, str) and len(value) >= SHORTEST_SECRET and _is_secret_name(key):
         yield value
+
+
+def _is_secret_number(key: str, value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and _is_secret_name(key)
 
 
 def _is_secret_name(key: str) -> bool:
